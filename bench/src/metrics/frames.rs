@@ -1,0 +1,269 @@
+//! What became of each frame of each camera.
+
+use relay_core::{DropPlace, DropReason, FrameId};
+use serde::{Deserialize, Serialize};
+use units::{Span, Time};
+
+use super::log::{place_name, reason_name};
+use super::playout::{Playout, Seen};
+use super::summary::{CameraSummary, DelayAllSummary, DelaySummary, DropSummary, OnTime, Percentiles};
+use crate::statistics::{millis, percentile, ratio, rounded};
+
+/// One frame of a cell: a line of `frames.jsonl`. Times are microseconds since the start of the
+/// traffic; `null` means it never happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameRow {
+    /// The camera's name.
+    pub camera: String,
+    /// Number within the camera, from 0.
+    pub frame: u32,
+    /// Its size.
+    pub bytes: u32,
+    /// The camera handed it to the robot's end.
+    pub produced_us: u64,
+    /// It was complete at the relay.
+    pub at_relay_us: Option<u64>,
+    /// Its last byte was handed to the transport towards the operator.
+    pub forwarded_us: Option<u64>,
+    /// Datagrams it took towards the operator.
+    pub packets: u32,
+    /// It was complete at the operator.
+    pub delivered_us: Option<u64>,
+    /// It came on screen.
+    pub shown_us: Option<u64>,
+    /// Where it was given up.
+    pub dropped_at: Option<String>,
+    /// Why it was given up.
+    pub dropped_why: Option<String>,
+}
+
+/// All frames of one camera.
+#[derive(Debug)]
+pub(super) struct CameraRecord {
+    pub(super) name: String,
+    playout: Playout,
+    frames: Vec<Frame>,
+    /// When each frame became complete at the operator, in that order.
+    deliveries: Vec<(Time, u32)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    bytes: u32,
+    packets: u32,
+    produced: Time,
+    at_relay: Time,
+    forwarded: Time,
+    delivered: Time,
+    dropped: Option<(DropPlace, DropReason)>,
+}
+
+impl CameraRecord {
+    pub(super) fn new(name: String, playout: Playout, frames_expected: usize) -> Self {
+        let frames = Vec::with_capacity(frames_expected);
+        Self { name, playout, frames, deliveries: Vec::with_capacity(frames_expected) }
+    }
+
+    /// The camera made frame `number`; false if it does not follow the one before it.
+    pub(super) fn produced(&mut self, now: Time, number: u32, bytes: u32) -> bool {
+        let follows = number as usize == self.frames.len();
+        if follows {
+            self.frames.push(Frame {
+                bytes,
+                packets: 0,
+                produced: now,
+                at_relay: Time::MAX,
+                forwarded: Time::MAX,
+                delivered: Time::MAX,
+                dropped: None,
+            });
+        }
+        follows
+    }
+
+    /// The frame is complete at the relay; its size if that is news.
+    pub(super) fn at_relay(&mut self, now: Time, frame: FrameId) -> Option<u32> {
+        let frame = self.frames.get_mut(frame.number as usize)?;
+        first(&mut frame.at_relay, now).then_some(frame.bytes)
+    }
+
+    /// The frame's last byte was handed to the transport; whether that is news.
+    pub(super) fn forwarded(&mut self, now: Time, frame: FrameId, packets: u32) -> bool {
+        let Some(frame) = self.frames.get_mut(frame.number as usize) else { return false };
+        let news = first(&mut frame.forwarded, now);
+        if news {
+            frame.packets = packets;
+        }
+        news
+    }
+
+    /// The frame was given up; whether that is news, `None` if there is no such frame.
+    ///
+    /// The first place counts: what one machine gave up half-sent, the next gives up as incomplete.
+    pub(super) fn dropped(&mut self, frame: FrameId, place: DropPlace, reason: DropReason) -> Option<bool> {
+        let frame = self.frames.get_mut(frame.number as usize)?;
+        let news = frame.dropped.is_none();
+        frame.dropped.get_or_insert((place, reason));
+        Some(news)
+    }
+
+    /// The frame is complete at the operator with this many bytes; whether that is news and right.
+    pub(super) fn delivered(&mut self, now: Time, id: FrameId, bytes: u32) -> bool {
+        let Some(frame) = self.frames.get_mut(id.number as usize) else { return false };
+        let news = frame.bytes == bytes && first(&mut frame.delivered, now);
+        if news {
+            self.deliveries.push((now, id.number));
+        }
+        news
+    }
+
+    pub(super) fn finish(&self) -> CameraResult {
+        let seen = self.playout.play(&self.deliveries);
+        let delivered = || self.frames.iter().filter(|f| f.delivered < Time::MAX);
+        let mut delays: Vec<u64> = delivered().map(|f| f.delivered.since(f.produced).as_nanos()).collect();
+        delays.sort_unstable();
+        let forwarded = self.frames.iter().filter(|f| f.forwarded < Time::MAX).count() as u64;
+        CameraResult {
+            frozen: seen.freezes.iter().fold(Span::ZERO, |sum, f| sum + f.length()),
+            frozen_w3c: seen.freezes_w3c.iter().fold(Span::ZERO, |sum, f| sum + f.length()),
+            delivered_bytes: delivered().map(|f| u64::from(f.bytes)).sum(),
+            forwarded,
+            forwarded_lost: self
+                .frames
+                .iter()
+                .filter(|f| f.forwarded < Time::MAX && f.delivered == Time::MAX)
+                .count() as u64,
+            relay_ns: self.relay_times(),
+            delays,
+            seen,
+        }
+    }
+
+    /// How long each forwarded frame was in the relay, ascending.
+    fn relay_times(&self) -> Vec<u64> {
+        let both = self.frames.iter().filter(|f| f.at_relay < Time::MAX && f.forwarded < Time::MAX);
+        let mut times: Vec<u64> = both.map(|f| f.forwarded.since(f.at_relay).as_nanos()).collect();
+        times.sort_unstable();
+        times
+    }
+
+    pub(super) fn summary(&self, result: &CameraResult) -> CameraSummary {
+        let produced = self.frames.len() as u64;
+        let delivered = result.delays.len() as u64;
+        let lost = self.frames.len() - result.delays.len();
+        let duration = self.playout.end.since(self.playout.start);
+        let within = |limit_ms: u64| {
+            let limit = Span::from_millis(limit_ms).as_nanos();
+            ratio(result.delays.partition_point(|d| *d <= limit) as u64, produced)
+        };
+        let of_delivered = |percent| percentile(&result.delays, 0, percent).map(millis);
+        let of_all = |percent| percentile(&result.delays, lost, percent).map(millis);
+        let longest = result.seen.freezes.iter().map(|f| f.length().as_nanos()).max();
+        CameraSummary {
+            produced,
+            delivered,
+            delivered_ratio: ratio(delivered, produced),
+            on_time_ratio: OnTime {
+                within_200_ms: within(200),
+                within_300_ms: within(300),
+                within_500_ms: within(500),
+            },
+            delay_ms: DelaySummary {
+                p50: of_delivered(50),
+                p95: of_delivered(95),
+                p99: of_delivered(99),
+                max: of_delivered(100),
+            },
+            delay_all_ms: DelayAllSummary { p50: of_all(50), p95: of_all(95), p99: of_all(99) },
+            frozen_s_per_min: rounded(per_minute(result.frozen, duration), 3),
+            freezes: result.seen.freezes.len() as u64,
+            freeze_ms_max: millis(longest.unwrap_or(0)),
+            frozen_w3c_s_per_min: rounded(per_minute(result.frozen_w3c, duration), 3),
+            freezes_w3c: result.seen.freezes_w3c.len() as u64,
+            shown: result.seen.shown.len() as u64,
+            late: result.seen.late,
+            undecodable: result.seen.undecodable,
+            dropped: self.drops(),
+            relay_ms: relay_percentiles(&result.relay_ns),
+        }
+    }
+
+    /// Why frames that were not delivered were given up.
+    fn drops(&self) -> DropSummary {
+        let mut drops = DropSummary::default();
+        for frame in self.frames.iter().filter(|f| f.delivered == Time::MAX) {
+            *match frame.dropped {
+                Some((_, DropReason::Skipped)) => &mut drops.skipped,
+                Some((_, DropReason::Expired)) => &mut drops.expired,
+                Some((_, DropReason::Superseded)) => &mut drops.superseded,
+                Some((_, DropReason::NoPeer)) => &mut drops.no_peer,
+                Some((_, DropReason::Incomplete)) => &mut drops.incomplete,
+                None => &mut drops.unaccounted,
+            } += 1;
+        }
+        drops
+    }
+
+    pub(super) fn rows(&self, seen: &Seen) -> Vec<FrameRow> {
+        let mut shown = vec![None; self.frames.len()];
+        for (at, number) in &seen.shown {
+            shown[*number as usize] = self.relative(*at);
+        }
+        let row = |(number, shown_us)| {
+            let frame: &Frame = &self.frames[number as usize];
+            FrameRow {
+                camera: self.name.clone(),
+                frame: number,
+                bytes: frame.bytes,
+                produced_us: self.relative(frame.produced).unwrap_or(0),
+                at_relay_us: self.relative(frame.at_relay),
+                forwarded_us: self.relative(frame.forwarded),
+                packets: frame.packets,
+                delivered_us: self.relative(frame.delivered),
+                shown_us,
+                dropped_at: frame.dropped.map(|(place, _)| place_name(place).to_owned()),
+                dropped_why: frame.dropped.map(|(_, reason)| reason_name(reason).to_owned()),
+            }
+        };
+        (0u32..).zip(shown).map(row).collect()
+    }
+
+    fn relative(&self, at: Time) -> Option<u64> {
+        (at < Time::MAX).then(|| at.since(self.playout.start).as_micros())
+    }
+}
+
+/// What one camera's events came to.
+#[derive(Debug)]
+pub(super) struct CameraResult {
+    pub(super) seen: Seen,
+    pub(super) frozen: Span,
+    pub(super) frozen_w3c: Span,
+    pub(super) delivered_bytes: u64,
+    pub(super) forwarded: u64,
+    /// Forwarded and never complete at the operator.
+    pub(super) forwarded_lost: u64,
+    /// Times in the relay, ascending.
+    pub(super) relay_ns: Vec<u64>,
+    /// Delays of delivered frames, ascending.
+    delays: Vec<u64>,
+}
+
+/// `part` of `whole` in seconds a minute.
+pub(super) fn per_minute(part: Span, whole: Span) -> f64 {
+    if whole.is_zero() { 0.0 } else { part.as_secs_f64() * 60.0 / whole.as_secs_f64() }
+}
+
+pub(super) fn relay_percentiles(sorted: &[u64]) -> Percentiles {
+    let at = |percent| percentile(sorted, 0, percent).map(millis);
+    Percentiles { p50: at(50), p99: at(99) }
+}
+
+/// Sets `slot` to `now` unless it was set before; whether it did.
+fn first(slot: &mut Time, now: Time) -> bool {
+    let news = *slot == Time::MAX;
+    if news {
+        *slot = now;
+    }
+    news
+}

@@ -1,0 +1,38 @@
+//! Every metric of a cell, computed from timestamped events.
+//!
+//! A [`Recorder`] is told what happened, in time order, by whoever runs the cell: the simulator or
+//! the real-mode driver. It keeps what the metrics need, hashes the trace, writes the events log
+//! where asked, and in the end gives a [`CellResult`]. It decides nothing and asks nothing.
+//!
+//! The measured interval is the traffic: from the end of the warm-up for the cell's duration.
+//! A frame that becomes complete in the drain after it counts as delivered.
+
+mod commands;
+mod frames;
+mod link;
+mod log;
+pub mod playout;
+mod recorder;
+mod seconds;
+pub mod summary;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+pub use frames::FrameRow;
+pub use recorder::Recorder;
+pub use seconds::{CameraSecondRow, LinkSecondRow, RelaySecondRow, SecondRow};
+pub use summary::{Grid, Summary};
+
+/// All that one cell came to.
+#[derive(Debug)]
+pub struct CellResult {
+    /// The numbers.
+    pub summary: Summary,
+    /// What became of each frame: cameras in the workload's order, frames by number.
+    pub frames: Vec<FrameRow>,
+    /// What happened in each second.
+    pub seconds: Vec<SecondRow>,
+    /// What went wrong while writing the events log, if anything did.
+    pub log_error: Option<std::io::Error>,
+}

@@ -1,0 +1,256 @@
+//! One run on disk: what was asked, who ran it, and each finished cell.
+//!
+//! ```text
+//! runs/<id>/
+//!   scenario.resolved.toml      what was asked, with every default; runnable
+//!   manifest.json               who ran it
+//!   cells/<cell id>/
+//!     events.jsonl.zst          where asked
+//!     frames.jsonl              one line a frame
+//!     seconds.jsonl             one line a second
+//!     summary.json              written last: its presence means that the cell is done
+//! ```
+//!
+//! Every file is written under a temporary name, brought to disk, and renamed, so that whatever has
+//! its real name is whole. A run that was stopped goes on with the cells that have no summary.
+
+mod events;
+mod write;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::metrics::summary::Status;
+use crate::metrics::{CellResult, Summary};
+use crate::scenario::Scenario;
+
+pub use events::EventsFile;
+
+/// Who ran it and with what; facts that the cells' results do not depend on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of the run folder's format: 1.
+    pub format: u32,
+    /// Names and versions of the program and what it is built from.
+    pub versions: BTreeMap<String, String>,
+    /// The source's commit, where known.
+    pub commit: Option<String>,
+    /// Facts about the machine by name.
+    pub host: BTreeMap<String, String>,
+    /// The seed that all cells share, as text.
+    pub base_seed: String,
+    /// When the run was created (RFC 3339).
+    pub created: String,
+}
+
+/// What can go wrong with a run folder; each names the path.
+#[derive(Debug, thiserror::Error)]
+pub enum RunFolderError {
+    /// The operating system refused something.
+    #[error("{action} `{path}`: {source}")]
+    Io {
+        /// What was tried: "create", "write", "read", …
+        action: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// Why it did not work.
+        source: io::Error,
+    },
+    /// The folder holds a run of something else.
+    #[error("resume `{path}`: it holds a run of another scenario (its {what}); use another folder")]
+    OtherScenario {
+        /// The folder.
+        path: PathBuf,
+        /// What differs first.
+        what: String,
+    },
+    /// The folder is there, is not empty, and is no run folder.
+    #[error("use `{path}`: it is not empty and not a run folder")]
+    NotARunFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The events log of a cell could not be written to its end.
+    #[error("write the events log `{path}`: {source}")]
+    EventsLog {
+        /// The log.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl RunFolderError {
+    /// Whether the disk is full (or a quota is used up): trying other cells is no use.
+    pub fn is_disk_full(&self) -> bool {
+        let kind = match self {
+            Self::Io { source, .. } | Self::EventsLog { source, .. } => source.kind(),
+            _ => return false,
+        };
+        matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+}
+
+/// A run folder that is ready for cells.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    resumed: bool,
+}
+
+impl RunFolder {
+    /// Opens the run at `path`, or begins one there.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be made or written, holds something else, or holds a run of a scenario
+    /// that does not resolve to the same text.
+    pub fn open_or_create(
+        path: &Path,
+        scenario: &Scenario,
+        manifest: &Manifest,
+    ) -> Result<Self, RunFolderError> {
+        let resolved = scenario.to_toml();
+        let scenario_path = path.join(SCENARIO);
+        let resumed = match std::fs::read_to_string(&scenario_path) {
+            Ok(existing) if existing == resolved => true,
+            Ok(existing) => {
+                let what = first_difference(&existing, &resolved);
+                return Err(RunFolderError::OtherScenario { path: path.to_owned(), what });
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(source) => return Err(RunFolderError::Io { action: "read", path: scenario_path, source }),
+        };
+        if !resumed {
+            refuse_foreign(path)?;
+        }
+        write::create_dir_all(&path.join(CELLS))?;
+        if !resumed {
+            write::json(&path.join(MANIFEST), manifest)?;
+            // Last, since its presence makes the folder a run.
+            write::whole_file(&scenario_path, resolved.as_bytes())?;
+            write::sync_dir(path)?;
+        }
+        write::probe(&path.join(CELLS))?;
+        Ok(Self { path: path.to_owned(), resumed })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The run's id: the folder's name.
+    pub fn id(&self) -> String {
+        let absolute = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        absolute.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Whether the folder held this run before.
+    pub fn resumed(&self) -> bool {
+        self.resumed
+    }
+
+    /// The manifest of the run's beginning; `None` if it cannot be read.
+    pub fn manifest(&self) -> Option<Manifest> {
+        serde_json::from_slice(&std::fs::read(self.path.join(MANIFEST)).ok()?).ok()
+    }
+
+    /// The folder of one cell.
+    pub fn cell_path(&self, cell: &Cell) -> PathBuf {
+        self.path.join(CELLS).join(cell.id())
+    }
+
+    /// The summary of a cell that is done: there, whole, of this very cell and not failed.
+    pub fn done(&self, cell: &Cell) -> Option<Summary> {
+        let text = std::fs::read(self.cell_path(cell).join(SUMMARY)).ok()?;
+        let summary: Summary = serde_json::from_slice(&text).ok()?;
+        (summary.cell == cell.id() && summary.status == Status::Ok).then_some(summary)
+    }
+
+    /// A file for the events log of a cell that is about to run, compressed.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be created.
+    pub fn events_file(&self, cell: &Cell) -> Result<EventsFile, RunFolderError> {
+        let folder = self.cell_path(cell);
+        write::create_dir_all(&folder)?;
+        EventsFile::create(&folder.join(EVENTS))
+    }
+
+    /// Keeps the result of a finished cell.
+    ///
+    /// # Errors
+    ///
+    /// If something cannot be written, or the events log could not be; the cell then does not
+    /// count as done.
+    pub fn write(&self, cell: &Cell, result: &CellResult) -> Result<(), RunFolderError> {
+        let folder = self.cell_path(cell);
+        write::create_dir_all(&folder)?;
+        let summary_path = folder.join(SUMMARY);
+        // What is about to be replaced must not be taken for done while it is.
+        write::remove_if_there(&summary_path)?;
+        events::check(&folder.join(EVENTS), result.log_error.as_ref())?;
+        write::json_lines(&folder.join(FRAMES), &result.frames)?;
+        write::json_lines(&folder.join(SECONDS), &result.seconds)?;
+        self.write_summary(&summary_path, &result.summary)
+    }
+
+    /// Keeps the summary of a cell that failed, for a reader; it is run again on resume.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write_failed(&self, cell: &Cell, summary: &Summary) -> Result<(), RunFolderError> {
+        let folder = self.cell_path(cell);
+        write::create_dir_all(&folder)?;
+        self.write_summary(&folder.join(SUMMARY), summary)
+    }
+
+    fn write_summary(&self, path: &Path, summary: &Summary) -> Result<(), RunFolderError> {
+        write::json(path, summary)?;
+        write::sync_dir(path.parent().unwrap_or(&self.path))
+    }
+}
+
+/// Refuses a folder that holds anything but the beginnings of a run.
+fn refuse_foreign(path: &Path) -> Result<(), RunFolderError> {
+    let entries = match std::fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(RunFolderError::Io { action: "read", path: path.to_owned(), source }),
+    };
+    let ours = |name: &str| name == CELLS || name == MANIFEST || name.ends_with(write::TEMPORARY);
+    let foreign = entries.flatten().any(|entry| !ours(&entry.file_name().to_string_lossy()));
+    if foreign { Err(RunFolderError::NotARunFolder { path: path.to_owned() }) } else { Ok(()) }
+}
+
+/// The first line in which two texts differ, with its number, for a message.
+fn first_difference(old: &str, new: &str) -> String {
+    let (mut old, mut new) = (old.lines(), new.lines());
+    for number in 1.. {
+        match (old.next(), new.next()) {
+            (Some(a), Some(b)) if a == b => {}
+            (Some(a), _) => return format!("{SCENARIO} has `{a}` in line {number}"),
+            (None, Some(b)) => return format!("{SCENARIO} lacks `{b}` in line {number}"),
+            (None, None) => break,
+        }
+    }
+    format!("{SCENARIO} differs")
+}
+
+const SCENARIO: &str = "scenario.resolved.toml";
+const MANIFEST: &str = "manifest.json";
+const CELLS: &str = "cells";
+const SUMMARY: &str = "summary.json";
+const FRAMES: &str = "frames.jsonl";
+const SECONDS: &str = "seconds.jsonl";
+const EVENTS: &str = "events.jsonl.zst";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Resuming, refusing, and never keeping half of anything.
+
+use std::fs;
+use std::io::{Read, Write};
+
+use super::*;
+use crate::metrics::Recorder;
+use crate::scenario::{Overrides, Scenario};
+use units::Time;
+
+fn scenario() -> Scenario {
+    let text = "duration = \"1 s\"\nseeds = \"1..2\"\nprofiles = [\"brazil\"]\n[settings.a]\n";
+    Scenario::parse("x", text, &|_| None).unwrap()
+}
+
+fn manifest() -> Manifest {
+    Manifest { format: 1, base_seed: "1".to_owned(), created: "now".to_owned(), ..Manifest::default() }
+}
+
+fn open(path: &Path) -> Result<RunFolder, RunFolderError> {
+    RunFolder::open_or_create(path, &scenario(), &manifest())
+}
+
+fn result(cell: &Cell) -> CellResult {
+    Recorder::new(cell, None).finish(Time::from_nanos(9_000_000_000))
+}
+
+/// Names of all files under a folder.
+fn files(path: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            names.extend(files(&entry.path()));
+        } else {
+            names.push(entry.file_name().into_string().unwrap());
+        }
+    }
+    names.sort();
+    names
+}
+
+#[test]
+fn a_run_is_resumed_where_it_stopped() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("runs/one");
+    let cells = scenario().cells();
+    let folder = open(&path).unwrap();
+    assert!(!folder.resumed());
+    assert_eq!((folder.id().as_str(), folder.done(&cells[0])), ("one", None));
+    folder.write(&cells[0], &result(&cells[0])).unwrap();
+
+    let folder = open(&path).unwrap();
+    assert!(folder.resumed());
+    assert_eq!(folder.done(&cells[0]), Some(result(&cells[0]).summary));
+    assert_eq!(folder.done(&cells[1]), None);
+    assert_eq!(folder.manifest(), Some(manifest()));
+    assert_eq!(
+        files(&path),
+        ["frames.jsonl", "manifest.json", "scenario.resolved.toml", "seconds.jsonl", "summary.json"]
+    );
+    let seconds = fs::read_to_string(folder.cell_path(&cells[0]).join("seconds.jsonl")).unwrap();
+    assert_eq!(seconds.lines().count(), 4, "one second of traffic and three of drain");
+    for line in seconds.lines() {
+        serde_json::from_str::<crate::SecondRow>(line).unwrap();
+    }
+}
+
+#[test]
+fn the_resolved_scenario_in_the_folder_runs() {
+    let temp = tempfile::tempdir().unwrap();
+    open(temp.path()).unwrap();
+    let text = fs::read_to_string(temp.path().join("scenario.resolved.toml")).unwrap();
+    assert_eq!(Scenario::parse("x", &text, &|_| None).unwrap(), scenario());
+}
+
+#[test]
+fn another_scenario_is_refused_and_nothing_touched() {
+    let temp = tempfile::tempdir().unwrap();
+    open(temp.path()).unwrap();
+    let mut other = scenario();
+    other.apply(&Overrides { seeds: Some("5".to_owned()), ..Overrides::default() }).unwrap();
+    let before = files(temp.path());
+    let error = RunFolder::open_or_create(temp.path(), &other, &manifest()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("another scenario") && text.contains("seeds = "), "{text}");
+    assert_eq!(files(temp.path()), before);
+}
+
+#[test]
+fn a_folder_of_something_else_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join("thesis.txt"), "years of work").unwrap();
+    let error = open(temp.path()).unwrap_err();
+    assert!(matches!(error, RunFolderError::NotARunFolder { .. }), "{error}");
+    assert_eq!(files(temp.path()), ["thesis.txt"]);
+    let file = temp.path().join("thesis.txt");
+    let error = open(&file).unwrap_err().to_string();
+    assert!(error.contains("thesis.txt"), "{error}");
+}
+
+#[test]
+fn a_beginning_that_was_cut_short_is_begun_again() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::create_dir(temp.path().join("cells")).unwrap();
+    fs::write(temp.path().join("manifest.json"), "{").unwrap();
+    fs::write(temp.path().join("scenario.resolved.toml.tmp"), "dur").unwrap();
+    let folder = open(temp.path()).unwrap();
+    assert!(!folder.resumed());
+    assert_eq!(folder.manifest(), Some(manifest()));
+}
+
+#[test]
+fn a_corrupt_foreign_or_failed_summary_is_not_done() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = open(temp.path()).unwrap();
+    let cells = scenario().cells();
+    folder.write(&cells[0], &result(&cells[0])).unwrap();
+    let path = folder.cell_path(&cells[0]).join("summary.json");
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    assert_eq!(folder.done(&cells[0]), None);
+    fs::write(&path, serde_json::to_string(&result(&cells[1]).summary).unwrap()).unwrap();
+    assert_eq!(folder.done(&cells[0]), None, "the summary of another cell");
+    let failed = Summary::failed(&cells[0], "it broke");
+    folder.write_failed(&cells[0], &failed).unwrap();
+    assert!(fs::read_to_string(&path).unwrap().contains("it broke"));
+    assert_eq!(folder.done(&cells[0]), None, "a failed cell is run again");
+    folder.write(&cells[0], &result(&cells[0])).unwrap();
+    assert!(folder.done(&cells[0]).is_some());
+}
+
+#[test]
+fn an_events_log_is_whole_or_fails_the_cell() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = open(temp.path()).unwrap();
+    let cell = &scenario().cells()[0];
+    let log = folder.cell_path(cell).join("events.jsonl.zst");
+
+    let mut events = folder.events_file(cell).unwrap();
+    events.write_all(b"{\"t_us\":0.000}\n").unwrap();
+    assert!(!log.exists(), "not before its end");
+    let error = folder.write(cell, &result(cell)).unwrap_err();
+    assert!(matches!(error, RunFolderError::EventsLog { .. }), "{error}");
+    assert_eq!(folder.done(cell), None);
+    drop(events);
+
+    folder.write(cell, &result(cell)).unwrap();
+    let mut text = String::new();
+    zstd::Decoder::new(fs::File::open(&log).unwrap()).unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(text, "{\"t_us\":0.000}\n");
+    assert!(folder.done(cell).is_some());
+
+    let full = io::Error::from(io::ErrorKind::StorageFull);
+    let error = folder.write(cell, &CellResult { log_error: Some(full), ..result(cell) }).unwrap_err();
+    assert!(error.is_disk_full());
+    assert_eq!(folder.done(cell), None, "the old summary is gone with the old log");
+}
+
+#[test]
+fn what_cannot_be_written_is_an_error_with_its_path_and_leaves_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = open(temp.path()).unwrap();
+    let cell = &scenario().cells()[0];
+    // A folder in the place of a table: the rename fails whoever runs the test.
+    fs::create_dir_all(folder.cell_path(cell).join("seconds.jsonl/x")).unwrap();
+    let error = folder.write(cell, &result(cell)).unwrap_err();
+    assert!(error.to_string().contains("seconds.jsonl"), "{error}");
+    assert_eq!(folder.done(cell), None);
+    assert!(!folder.cell_path(cell).join("summary.json").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_recognised() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", temp.path().join("table.tmp")).unwrap();
+    let error = write::json_lines(&temp.path().join("table"), &["row"]).unwrap_err();
+    assert!(error.is_disk_full(), "{error}");
+    assert_eq!(files(temp.path()), [""; 0], "nothing is left half-written");
+}

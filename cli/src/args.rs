@@ -1,0 +1,307 @@
+//! The command line: verbs, flags and their help. Nothing here does any work.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::exit;
+
+/// Everything that can be asked of the binary.
+#[derive(Debug, Parser)]
+#[command(
+    name = "arcbench",
+    version,
+    about = "A bench for teleoperation relays",
+    long_about = "A bench for teleoperation relays.\n\n\
+        It runs a relay (camera video one way, hand poses the other) over modelled links in seeded \
+        virtual time: a matrix of link profiles x relay settings x seeds, two minutes a cell, in a \
+        fraction of a second each. The same seed gives the same bytes on any machine.",
+    after_long_help = after_help(),
+    after_help = "`arcbench --help` also shows examples and exit codes.",
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run a scenario in the simulator and print its grid
+    #[command(after_long_help = RUN_EXAMPLES)]
+    Run(Run),
+    /// Show what a scenario would run: cells, counts and estimated packets
+    List(List),
+    /// Check a scenario and everything it names; reports every error at once
+    Check(Check),
+    /// Show one finished cell from a run folder
+    Show(Show),
+    /// Say what this machine can do
+    Doctor(Doctor),
+    /// Print a JSON Schema: of a file you write, or of the result you read
+    Schema(Schema),
+    /// Print a completion script for a shell
+    #[command(after_long_help = "Example:\n  arcbench completions bash > \
+        ~/.local/share/bash-completion/completions/arcbench")]
+    Completions {
+        /// The shell to complete for
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Which cells: a scenario and what the command line changes in it.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Selection {
+    /// A scenario file, or the name of a built-in scenario [default: seed-matrix]
+    ///
+    /// A name without a path separator and without `.toml` is looked up among the built-in
+    /// scenarios, which work from any folder; anything else is a path.
+    pub(crate) scenario: Option<String>,
+
+    /// Seeds to run instead of the scenario's: one, a list or a range
+    ///
+    /// `5` is seed 5, `1,4,7` are these, `1..5` are 1 to 5 with both ends. Default: the scenario's.
+    /// Two settings with the same seed meet the same link and the same camera.
+    #[arg(long, value_name = "SEEDS", help_heading = "Selection")]
+    pub(crate) seeds: Option<String>,
+
+    /// Profiles to run, comma-separated: names, or globs with `*`
+    ///
+    /// Out of the scenario's, or else built-in ones: `bad-india-reorder` works in any scenario.
+    /// Default: all of the scenario's.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Selection")]
+    pub(crate) profiles: Option<Vec<String>>,
+
+    /// Settings to run, comma-separated: names, or globs with `*`
+    ///
+    /// Out of those that the scenario defines. Default: all of them, in the order of the file.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Selection")]
+    pub(crate) settings: Option<Vec<String>>,
+
+    /// How long the traffic of each cell lasts, with its unit, for example "10 s"
+    ///
+    /// Simulated time, not waiting time. From 1 s to 3600 s. Default: the scenario's, which is
+    /// 120 s where it says nothing.
+    #[arg(long, value_name = "DURATION", help_heading = "Selection")]
+    pub(crate) duration: Option<String>,
+
+    /// Change one setting; may be given several times
+    ///
+    /// `--set skip.threshold=3%` changes it in every settings of the scenario,
+    /// `--set tuned.skip.threshold=3%` in one. `arcbench schema settings` has the keys. Default:
+    /// nothing is changed.
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Selection")]
+    pub(crate) set: Vec<String>,
+}
+
+/// `arcbench run`.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Which cells to run.
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+
+    /// Cells to run at the same time [default: one per core]
+    ///
+    /// Results do not depend on it.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+
+    /// The run folder [default: runs/<scenario>-<hash>]
+    ///
+    /// The hash covers the resolved scenario, `--crypto` and the build of arcbench, so that the same
+    /// command finds its own finished cells and goes on, and a changed relay starts anew.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Discard the cells that this same run has finished, and run them again
+    ///
+    /// Default: finished cells are kept and not run again.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+
+    /// Metrics to print, comma-separated, or `all`
+    ///
+    /// A grid for each. `arcbench run --metric help` lists them. Default: delivered, frozen,
+    /// delay-p50, delay-p99, hand-p50. Every metric is in the JSON whatever is printed.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) metric: Vec<String>,
+
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = GridFormat::Human)]
+    pub(crate) format: GridFormat,
+
+    /// What protects the packets in the simulator
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = Crypto::Null)]
+    pub(crate) crypto: Crypto,
+
+    /// Write every event of every cell to events.jsonl.zst in the cell's folder
+    ///
+    /// A few megabytes for a two-minute cell, which takes half as long again. Default: no event
+    /// log. A finished cell without one is not run again for it; add `--fresh`.
+    #[arg(long)]
+    pub(crate) events: bool,
+
+    /// No progress and no footer on stderr; errors are still printed
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `arcbench list`.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Which cells to list.
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// `arcbench check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// What to check.
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+}
+
+/// `arcbench show`.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// A cell: its folder, or its id or the beginning of it, looked up in a run folder
+    pub(crate) cell: String,
+
+    /// The run folder to look in [default: the newest in ./runs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run: Option<PathBuf>,
+
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// `arcbench doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// `arcbench schema`.
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// Of what
+    #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
+    pub(crate) of: SchemaOf,
+}
+
+/// Formats of a grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GridFormat {
+    /// Tables as wide as the terminal; 80 columns where there is none
+    Human,
+    /// One object with every metric of every cell (`arcbench schema grid`)
+    Json,
+    /// The same tables in Markdown
+    Markdown,
+    /// One row for each metric, profile and settings
+    Csv,
+}
+
+/// Formats of everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For reading
+    Human,
+    /// One JSON object
+    Json,
+}
+
+/// What protects packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Crypto {
+    /// A 16-byte tag without encryption: the same packet sizes as TLS, and faster
+    Null,
+    /// Real TLS 1.3 with Ed25519 certificates, to check the other against
+    Tls,
+}
+
+impl Crypto {
+    /// The word that the command line takes.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Tls => "tls",
+        }
+    }
+}
+
+/// What a schema can describe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// Scenario files
+    Scenario,
+    /// Profile files
+    Profile,
+    /// The settings tables of a scenario
+    Settings,
+    /// What `run --format json` prints
+    Grid,
+}
+
+fn after_help() -> String {
+    format!(
+        "Examples:\n  \
+         arcbench run\n      \
+         the built-in matrix: five links, every settings, every seed\n  \
+         arcbench run my.toml --profiles bad-india --seeds 1..5 --metric delivered,delay-p99\n      \
+         one link of your scenario under five seeds, two metrics\n  \
+         arcbench run --duration \"10 s\" --format json | jq '.cells[].all.delivered_ratio'\n      \
+         a quick pass, for a program to read\n\n{}\n\n\
+         Data goes to stdout, progress and errors to stderr. NO_COLOR is honoured.",
+        exit::TABLE
+    )
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  arcbench run scenarios/seed-matrix.toml
+  arcbench run --profiles bad-india,bad-india-reorder --seeds 1 --events
+  arcbench run --set tuned.skip.threshold=3% --metric all --format markdown
+
+A run that is stopped keeps every finished cell; the same command goes on where it stopped.";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_shows_exit_codes_and_three_examples() {
+        let help = Cli::command().render_long_help().to_string();
+        assert!(help.contains("Exit codes:"));
+        assert!(help.matches("\n  arcbench run").count() >= 3, "{help}");
+    }
+
+    #[test]
+    fn every_argument_has_help() {
+        for verb in Cli::command().get_subcommands() {
+            for argument in verb.get_arguments() {
+                assert!(argument.get_help().is_some(), "{} {}", verb.get_name(), argument.get_id());
+            }
+        }
+    }
+}

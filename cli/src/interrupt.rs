@@ -1,0 +1,27 @@
+//! Ctrl-C and the polite signals (SIGTERM, SIGHUP): the first asks a run to finish the cells at work
+//! and stop, the second stops the process at once. Either way finished cells are kept.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Set by the first signal.
+static CANCEL: AtomicBool = AtomicBool::new(false);
+
+/// Listens for signals from now on. The flag it returns is set by the first one.
+pub(crate) fn listen() -> Result<&'static AtomicBool, Failure> {
+    ctrlc::set_handler(on_signal)
+        .map_err(|error| Failure::unexpected(format!("listening for signals: {error}")))?;
+    Ok(&CANCEL)
+}
+
+/// Called on a thread of its own, so it may lock and write.
+fn on_signal() {
+    if CANCEL.swap(true, Ordering::Relaxed) {
+        output::note("stopped; finished cells are kept");
+        std::process::exit(i32::from(Exit::Interrupted as u8));
+    }
+    output::note("interrupted: finishing the cells at work; once more stops at once");
+}

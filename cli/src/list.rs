@@ -1,0 +1,100 @@
+//! `arcbench list`: what a scenario would run, without running it.
+
+use std::fmt::Write as _;
+
+use bench::{Cell, Workload};
+use serde_json::json;
+
+use crate::args::{Format, List};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::input::{self, Loaded};
+use crate::output;
+
+/// Loads the scenario and prints its cells.
+pub(crate) fn run(arguments: &List) -> Result<Exit, Failure> {
+    let loaded = input::load(&arguments.selection)?;
+    match arguments.format {
+        Format::Human => output::data(&human(&loaded))?,
+        Format::Json => output::data(&json(&loaded).to_string())?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn human(loaded: &Loaded) -> String {
+    let cells = &loaded.cells;
+    let profiles = distinct(cells, |cell| cell.profile.name.clone());
+    let settings = distinct(cells, |cell| cell.settings_name.clone());
+    let seeds = distinct(cells, |cell| cell.seed.to_string());
+    let durations = distinct(cells, |cell| cell.duration.to_string());
+    let packets: u64 = cells.iter().map(packets_estimated).sum();
+    let mut out = format!("{}: {} cells of {}\n", loaded.name, cells.len(), durations.join(", "));
+    let _ = writeln!(out, "  about {:.1} million packets on both hops together", packets as f64 / 1e6);
+    for (label, names) in [("profiles", profiles), ("settings", settings), ("seeds", seeds)] {
+        let _ = writeln!(out, "  {label} ({}): {}", names.len(), names.join(", "));
+    }
+    let _ = writeln!(out, "cells, each in a folder of this name:");
+    for cell in cells {
+        let _ = writeln!(out, "  {}", cell.id());
+    }
+    out
+}
+
+fn json(loaded: &Loaded) -> serde_json::Value {
+    let cells: Vec<_> = loaded
+        .cells
+        .iter()
+        .map(|cell| {
+            json!({
+                "cell": cell.id(),
+                "profile": cell.profile.name,
+                "settings": cell.settings_name,
+                "seed": cell.seed.to_string(),
+                "duration_s": cell.duration.as_secs_f64(),
+                "packets_estimated": packets_estimated(cell),
+            })
+        })
+        .collect();
+    json!({ "schema": "arcbench.list", "version": 1, "scenario": loaded.name, "cells": cells })
+}
+
+/// What differs between cells, in the order of the cells.
+fn distinct(cells: &[Cell], of: impl Fn(&Cell) -> String) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in cells.iter().map(of) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Roughly how many packets a cell sends on both hops, were nothing lost, skipped or held back.
+///
+/// Each datagram crosses two hops; the other side acknowledges every second one (RFC 9000 §13.2.2)
+/// and reports on the video forty times a second.
+fn packets_estimated(cell: &Cell) -> u64 {
+    (packets_per_s(&cell.workload) * cell.duration.as_secs_f64()) as u64
+}
+
+fn packets_per_s(workload: &Workload) -> f64 {
+    let video: f64 = workload
+        .cameras
+        .iter()
+        .map(|camera| {
+            let parts = camera.frame_bytes.as_bytes().div_ceil(DATAGRAM_BYTES);
+            f64::from(camera.frames_per_s) * parts as f64
+        })
+        .sum();
+    let poses = f64::from(workload.poses_per_s);
+    HOPS * (video + poses) * (1.0 + ACKS_PER_PACKET) + REPORTS_PER_S
+}
+
+/// Frame bytes that a datagram of the default size carries.
+const DATAGRAM_BYTES: u64 = 1150;
+/// Robot to relay, relay to operator.
+const HOPS: f64 = 2.0;
+/// QUIC acknowledges every second packet.
+const ACKS_PER_PACKET: f64 = 0.5;
+/// Feedback at its default interval.
+const REPORTS_PER_S: f64 = 40.0;

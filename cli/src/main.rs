@@ -1,0 +1,73 @@
+//! The one binary: arguments, diagnostics, progress and exit codes around the crates that do the
+//! work.
+//!
+//! Only here are files read, clocks looked at and signals listened to. stdout is data, stderr is
+//! everything else; what each exit code means is in [`exit`].
+
+mod args;
+mod cell_text;
+mod check;
+mod diagnostics;
+mod doctor;
+mod exit;
+mod failure;
+mod host;
+mod input;
+mod interrupt;
+mod list;
+mod manifest;
+mod meter;
+mod output;
+mod place;
+mod progress;
+mod replay;
+mod run;
+mod schema;
+mod show;
+
+use std::panic::catch_unwind;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::args::{Cli, Verb};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are data on stdout; a usage error goes to stderr. Nobody is left to
+            // tell if that fails.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Ok }.into();
+        }
+    };
+    // The message of a panic is already on stderr when it gets here.
+    let ended = catch_unwind(|| dispatch(cli.verb))
+        .unwrap_or_else(|_| Err(Failure::unexpected("this is a defect of arcbench")));
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output::note(&failure.text());
+            failure.exit.into()
+        }
+    }
+}
+
+fn dispatch(verb: Verb) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Run(arguments) => run::run(&arguments),
+        Verb::List(arguments) => list::run(&arguments),
+        Verb::Check(arguments) => check::run(&arguments),
+        Verb::Show(arguments) => show::run(&arguments),
+        Verb::Doctor(arguments) => doctor::run(&arguments),
+        Verb::Schema(arguments) => schema::run(&arguments),
+        Verb::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "arcbench", &mut script);
+            output::data(&String::from_utf8_lossy(&script)).map(|()| Exit::Ok)
+        }
+    }
+}

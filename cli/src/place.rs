@@ -1,0 +1,102 @@
+//! Where a run goes: which folder, and whether it can be written, asked before any cell runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use crate::args::Crypto;
+use crate::failure::Failure;
+
+/// The folder that runs are kept in by default, in the current folder.
+pub(crate) const RUNS: &str = "runs";
+
+/// The default run folder: `runs/<scenario>-<hash>`.
+///
+/// The hash covers everything that decides results: the resolved scenario, what protects the
+/// packets, and the build. So the same command comes back to the same folder and goes on, and
+/// nothing that was measured with other code or other settings is taken for an answer.
+pub(crate) fn default_out(name: &str, resolved: &str, crypto: Crypto, fingerprint: &str) -> PathBuf {
+    let mut hasher = blake3::Hasher::new();
+    for part in [resolved, crypto.name(), fingerprint] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let hash = hasher.finalize().to_hex();
+    Path::new(RUNS).join(format!("{}-{}", file_name(name), &hash[..10]))
+}
+
+/// Makes sure that a run folder can be made or gone on with at `out`, without making anything.
+pub(crate) fn check_out(out: &Path) -> Result<(), Failure> {
+    writable(out).map_err(|reason| {
+        Failure::usage(format!("cannot write the run folder `{}`: {reason}", out.display()))
+            .help("give another folder with --out; no cell was run")
+    })
+}
+
+/// Whether `folder` can be written, or made where it does not exist. Says why not.
+pub(crate) fn writable(folder: &Path) -> Result<(), String> {
+    let mut place = folder;
+    loop {
+        // An empty path is what remains above a relative one: the current folder.
+        let here = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+        match fs::metadata(here) {
+            Ok(data) if !data.is_dir() => return Err(format!("`{}` is not a folder", here.display())),
+            Ok(_) => {
+                return access(here, Access::WRITE_OK | Access::EXEC_OK)
+                    .map_err(|error| format!("`{}`: {}", here.display(), std::io::Error::from(error)));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => match place.parent() {
+                Some(parent) => place = parent,
+                None => return Err(error.to_string()),
+            },
+            Err(error) => return Err(format!("`{}`: {error}", here.display())),
+        }
+    }
+}
+
+/// `name` with everything that is awkward in a file name replaced.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = name.chars().map(plain).take(NAME_CHARS_MAX).collect();
+    let name = name.trim_start_matches('.');
+    if name.is_empty() { "scenario".to_owned() } else { name.to_owned() }
+}
+
+/// A run folder's name is at most this long before its hash.
+const NAME_CHARS_MAX: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_folder_changes_with_everything_that_decides_results() {
+        let base = default_out("m", "a = 1", Crypto::Null, "build");
+        assert_eq!(base, default_out("m", "a = 1", Crypto::Null, "build"));
+        assert!(base.to_str().unwrap().starts_with("runs/m-"), "{base:?}");
+        assert_ne!(base, default_out("m", "a = 2", Crypto::Null, "build"));
+        assert_ne!(base, default_out("m", "a = 1", Crypto::Tls, "build"));
+        assert_ne!(base, default_out("m", "a = 1", Crypto::Null, "other build"));
+    }
+
+    #[test]
+    fn names_stay_in_their_folder() {
+        assert_eq!(file_name("../../etc/x y"), "-..-etc-x-y");
+        assert_eq!(file_name(".."), "scenario");
+        assert_eq!(file_name(""), "scenario");
+    }
+
+    #[test]
+    fn a_file_on_the_way_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "x").unwrap();
+        for out in [file.clone(), file.join("below"), file.join("far/below")] {
+            let reason = writable(&out).unwrap_err();
+            assert!(reason.contains("file"), "{reason}");
+        }
+        assert_eq!(writable(&folder.path().join("new/newer")), Ok(()));
+        assert!(!folder.path().join("new").exists(), "asking makes nothing");
+    }
+}

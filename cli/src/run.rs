@@ -1,0 +1,254 @@
+//! `arcbench run`: a scenario's cells through the simulator, into a run folder and onto stdout.
+//!
+//! Everything that can be wrong with the command is found before the first cell runs and before
+//! anything is written. From then on finished cells are kept whatever happens.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bench::{Cell, CellResult, Grid, RunFolder, Summary};
+use report::{Metric, Shape, Table, grid};
+use sim::{Hooks, Pool, SimError};
+
+use crate::args::{Crypto, GridFormat, Run};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::host::{self, Build};
+use crate::input::{self, Loaded};
+use crate::progress::Progress;
+use crate::{interrupt, manifest, output, place, replay};
+
+/// Runs what is asked and prints the grid.
+pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
+    if arguments.metric.iter().any(|name| name == "help") {
+        return output::data(&metric_help()).map(|()| Exit::Ok);
+    }
+    let metrics = Metric::select(&arguments.metric).map_err(|error| {
+        let nearest = error.nearest.map(|nearest| format!("did you mean `{nearest}`? "));
+        Failure::usage(error.to_string())
+            .help(format!("{}`arcbench run --metric help` lists them", nearest.unwrap_or_default()))
+    })?;
+    let loaded = input::load(&arguments.selection)?;
+    let job = Job::prepare(arguments, loaded)?;
+    let cancel = interrupt::listen()?;
+    let outcome = job.run(arguments, cancel);
+    output::data(&job.render(arguments.format, &metrics, &outcome.summaries)?)?;
+    job.end(arguments, &outcome)
+}
+
+/// A run that is ready to begin or to go on.
+struct Job {
+    loaded: Loaded,
+    folder: RunFolder,
+    /// What was finished before, for each cell.
+    before: Vec<Option<Summary>>,
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Outcome {
+    /// Of every cell that has ended, in the scenario's order.
+    summaries: Vec<Summary>,
+    /// Cells that were run this time, and the packets and processor time they took.
+    ran: usize,
+    packets: u64,
+    cpu_s: f64,
+    failed: usize,
+    /// The first thing that kept a result from being written.
+    unwritten: Option<String>,
+    took: Duration,
+}
+
+impl Job {
+    /// Finds the run folder and what is done in it.
+    fn prepare(arguments: &Run, loaded: Loaded) -> Result<Self, Failure> {
+        let fingerprint = Build::fingerprint()
+            .map_err(|error| Failure::unexpected(format!("reading the running program: {error}")))?;
+        let resolved = loaded.scenario.to_toml();
+        let out = arguments
+            .out
+            .clone()
+            .unwrap_or_else(|| place::default_out(&loaded.name, &resolved, arguments.crypto, &fingerprint));
+        place::check_out(&out)?;
+        let folder = manifest::open(&out, &loaded, arguments, &fingerprint)?;
+        let before = loaded.cells.iter().map(|cell| folder.done(cell)).collect();
+        Ok(Self { loaded, folder, before })
+    }
+
+    /// Runs the cells that are not done.
+    fn run(&self, arguments: &Run, cancel: &AtomicBool) -> Outcome {
+        let open: Vec<usize> = (0..self.before.len()).filter(|index| self.before[*index].is_none()).collect();
+        let cells: Vec<Cell> = open.iter().map(|index| self.loaded.cells[*index].clone()).collect();
+        let progress = Progress::start(cells.len(), arguments.quiet);
+        if !arguments.quiet {
+            progress.note(&self.opening(cells.len()));
+        }
+        let mut all = self.before.clone();
+        let mut outcome = Outcome::default();
+        let pool = Pool {
+            jobs: arguments.jobs.map_or_else(host::cores, usize::from),
+            crypto: match arguments.crypto {
+                Crypto::Null => sim::Crypto::Null,
+                Crypto::Tls => sim::Crypto::Tls,
+            },
+            cancel,
+            meter: crate::meter::thread_cpu,
+        };
+        let log = |_: usize, cell: &Cell| {
+            progress.begun(&cell.id());
+            if !arguments.events {
+                return Ok(None);
+            }
+            let file = self.folder.events_file(cell).map_err(std::io::Error::other)?;
+            Ok(Some(Box::new(file) as sim::EventLog))
+        };
+        let hooks = Hooks { log: &log, progress: &|finished, _| progress.finished(finished) };
+        pool.run(&cells, hooks, |index, result| {
+            let kept = self.keep(arguments, &cells[index], result);
+            outcome.count(&kept);
+            if outcome.unwritten.is_some() {
+                cancel.store(true, Ordering::Relaxed);
+            }
+            if let Some(said) = &kept.said {
+                progress.note(said);
+            }
+            all[open[index]] = Some(kept.summary);
+        });
+        outcome.took = progress.end();
+        outcome.summaries = all.into_iter().flatten().collect();
+        outcome
+    }
+
+    /// Writes the result of a cell, or says why there is none.
+    fn keep(&self, arguments: &Run, cell: &Cell, result: Result<CellResult, SimError>) -> Kept {
+        let (error, broken) = match result {
+            Ok(result) => match self.folder.write(cell, &result) {
+                Ok(()) => return Kept::done(result.summary),
+                Err(error) => (format!("failed to {error}"), true),
+            },
+            Err(error) => (format!("failed to run the cell: {error}"), false),
+        };
+        let summary = Summary::failed(cell, error.clone());
+        // The grid and the message below tell of it in any case.
+        let _ = self.folder.write_failed(cell, &summary);
+        let replay = replay::line(arguments, cell);
+        let said = format!("failed: {}\n  {error}\n  replay: {replay}", cell.id());
+        Kept { summary, said: Some(said), unwritten: broken.then_some(error) }
+    }
+
+    fn opening(&self, open: usize) -> String {
+        let total = self.before.len();
+        let cells = if total == 1 { "1 cell".to_owned() } else { format!("{total} cells") };
+        let done = total - open;
+        let done = if done > 0 { format!(", {done} of {total} already finished") } else { String::new() };
+        format!("{}: {cells}{done}, into {}", self.loaded.name, self.folder.path().display())
+    }
+
+    /// The grid in the format that was asked for.
+    fn render(
+        &self,
+        format: GridFormat,
+        metrics: &[&'static Metric],
+        summaries: &[Summary],
+    ) -> Result<String, Failure> {
+        if format == GridFormat::Json {
+            return serde_json::to_string(&Grid::new(self.folder.id(), summaries.to_vec()))
+                .map_err(|error| Failure::unexpected(format!("writing the grid as JSON: {error}")));
+        }
+        let mut shape = Shape::default();
+        for cell in &self.loaded.cells {
+            shape.add(&cell.profile.name, &cell.settings_name, &cell.seed.to_string());
+        }
+        let tables: Vec<Table> = metrics.iter().map(|metric| Table::new(metric, &shape, summaries)).collect();
+        let columns = output::columns();
+        Ok(match format {
+            GridFormat::Csv => grid::csv(&tables),
+            GridFormat::Markdown => tables.iter().map(grid::markdown).collect::<Vec<_>>().join("\n"),
+            _ => tables.iter().map(|table| grid::human(table, columns)).collect::<Vec<_>>().join("\n"),
+        })
+    }
+
+    /// The last words on stderr and the exit code.
+    fn end(&self, arguments: &Run, outcome: &Outcome) -> Result<Exit, Failure> {
+        let (ended, total) = (outcome.summaries.len(), self.loaded.cells.len());
+        if !arguments.quiet {
+            output::note(&self.footer(outcome));
+        }
+        if let Some(error) = &outcome.unwritten {
+            return Err(Failure::unexpected(format!("a result could not be kept: {error}")).help(format!(
+                "finished cells are in {}; go on with: {}",
+                self.folder.path().display(),
+                replay::again()
+            )));
+        }
+        if ended < total {
+            output::note(&format!(
+                "interrupted: {ended} of {total} cells are kept; go on with:\n  {}",
+                replay::again()
+            ));
+            return Ok(Exit::Interrupted);
+        }
+        if outcome.failed > 0 {
+            output::note(&format!("{} of {total} cells failed", outcome.failed));
+            return Ok(Exit::CellsFailed);
+        }
+        Ok(Exit::Ok)
+    }
+
+    fn footer(&self, outcome: &Outcome) -> String {
+        let speed = match outcome.cpu_s {
+            cpu_s if cpu_s > 0.0 => {
+                format!(", {:.0} thousand packets a CPU second", outcome.packets as f64 / cpu_s / 1e3)
+            }
+            _ => String::new(),
+        };
+        format!(
+            "{} of {} cells, {} run now in {:.1} s{speed}\nrun folder: {}",
+            outcome.summaries.len() - outcome.failed,
+            self.loaded.cells.len(),
+            outcome.ran,
+            outcome.took.as_secs_f64(),
+            self.folder.path().display()
+        )
+    }
+}
+
+/// What is kept of one cell.
+struct Kept {
+    summary: Summary,
+    /// What is said about it, if it failed.
+    said: Option<String>,
+    /// Why it could not be written, if so: then others cannot either.
+    unwritten: Option<String>,
+}
+
+impl Kept {
+    fn done(summary: Summary) -> Self {
+        Self { summary, said: None, unwritten: None }
+    }
+}
+
+impl Outcome {
+    /// Takes one more cell that was run into account.
+    fn count(&mut self, kept: &Kept) {
+        self.ran += 1;
+        self.packets += kept.summary.packets;
+        self.cpu_s += kept.summary.cpu_s.unwrap_or(0.0);
+        self.failed += usize::from(kept.said.is_some());
+        if self.unwritten.is_none() {
+            self.unwritten.clone_from(&kept.unwritten);
+        }
+    }
+}
+
+fn metric_help() -> String {
+    let line = |metric: &Metric| {
+        let aliases = match metric.aliases {
+            [] => String::new(),
+            aliases => format!(" (or {})", aliases.join(", ")),
+        };
+        format!("  {:<14} {}, {}{aliases}\n", metric.name, metric.title, metric.unit)
+    };
+    let lines: String = Metric::all().iter().map(line).collect();
+    format!("Metrics, for `--metric NAME,...`; `all` is all of them:\n{lines}")
+}

@@ -1,0 +1,135 @@
+//! `arcbench show`: one finished cell, found in a run folder and written for reading.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use bench::Summary;
+
+use crate::args::{Format, Show};
+use crate::diagnostics::unreadable;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{cell_text, output, place};
+
+/// Finds the cell and prints its summary.
+pub(crate) fn run(arguments: &Show) -> Result<Exit, Failure> {
+    let file = find(&arguments.cell, arguments.run.as_deref())?;
+    let shown = file.display().to_string();
+    let text = fs::read_to_string(&file).map_err(|error| unreadable("the summary", &shown, &error))?;
+    let summary: Summary = serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("`{shown}` is not a cell's summary: {error}")))?;
+    match arguments.format {
+        Format::Human => output::data(&format!("{}\n  file: {shown}", cell_text::human(&summary)))?,
+        Format::Json => output::data(&serde_json::to_string(&summary).map_err(|error| {
+            // Plain data with text keys becomes JSON; if it ever does not, that is a defect.
+            Failure::unexpected(format!("writing the summary as JSON: {error}"))
+        })?)?,
+    }
+    Ok(Exit::Ok)
+}
+
+/// The `summary.json` that `cell` means.
+fn find(cell: &str, run: Option<&Path>) -> Result<PathBuf, Failure> {
+    let path = Path::new(cell);
+    if path.is_file() {
+        return Ok(path.to_owned());
+    }
+    if path.join(SUMMARY).is_file() {
+        return Ok(path.join(SUMMARY));
+    }
+    let run = match run {
+        Some(run) => run.to_owned(),
+        None => newest(Path::new(place::RUNS)).ok_or_else(|| {
+            Failure::usage(format!("no cell `{cell}`: there is no run in ./{}", place::RUNS))
+                .help("give the cell's folder, or a run folder with --run")
+        })?,
+    };
+    let known = cells(&run)?;
+    match matching(&known, cell)[..] {
+        [one] => Ok(run.join(CELLS).join(one).join(SUMMARY)),
+        [] => Err(Failure::usage(format!("no finished cell `{cell}` in `{}`", run.display()))
+            .help(some_of("it has", &known.iter().collect::<Vec<_>>()))),
+        ref many => Err(Failure::usage(format!("`{cell}` is the beginning of {} cells", many.len()))
+            .help(some_of("they are", many))),
+    }
+}
+
+/// Ids that are `wanted` or else begin with it.
+fn matching<'a>(known: &'a [String], wanted: &str) -> Vec<&'a String> {
+    match known.iter().find(|id| *id == wanted) {
+        Some(exact) => vec![exact],
+        None => known.iter().filter(|id| id.starts_with(wanted)).collect(),
+    }
+}
+
+fn some_of(lead: &str, ids: &[&String]) -> String {
+    if ids.is_empty() {
+        return "it has no finished cell".to_owned();
+    }
+    let shown: Vec<&str> = ids.iter().take(SUGGESTED_MAX).map(|id| id.as_str()).collect();
+    let more = ids.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{lead} {}{more}", shown.join(", "))
+}
+
+/// Ids of the finished cells in a run folder, in order.
+fn cells(run: &Path) -> Result<Vec<String>, Failure> {
+    let folder = run.join(CELLS);
+    let shown = folder.display().to_string();
+    let entries = fs::read_dir(&folder).map_err(|error| unreadable("the run folder", &shown, &error))?;
+    let mut ids: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().join(SUMMARY).is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// The run folder in `runs` in which a cell was finished last.
+fn newest(runs: &Path) -> Option<PathBuf> {
+    let changed = |path: &Path| fs::metadata(path.join(CELLS)).and_then(|data| data.modified()).ok();
+    let runs = fs::read_dir(runs).ok()?.filter_map(Result::ok).map(|entry| entry.path());
+    let dated: Vec<(SystemTime, PathBuf)> = runs.filter_map(|path| Some((changed(&path)?, path))).collect();
+    dated.into_iter().max().map(|(_, path)| path)
+}
+
+/// The file whose presence says that a cell is done.
+const SUMMARY: &str = "summary.json";
+/// Where a run folder keeps its cells.
+const CELLS: &str = "cells";
+/// Ids named in an error before it says how many more there are.
+const SUGGESTED_MAX: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exact_id_wins_over_a_longer_one() {
+        let known = ["a--b".to_owned(), "a--b--c".to_owned(), "x".to_owned()];
+        assert_eq!(matching(&known, "a--b"), [&known[0]]);
+        assert_eq!(matching(&known, "a"), [&known[0], &known[1]]);
+        assert!(matching(&known, "zz").is_empty());
+    }
+
+    #[test]
+    fn only_finished_cells_are_found_and_ambiguity_is_said() {
+        let run = tempfile::tempdir().unwrap();
+        for (id, done) in [("p--s--s1--aa", true), ("p--s--s2--bb", true), ("q--s--s1--cc", false)] {
+            let folder = run.path().join(CELLS).join(id);
+            fs::create_dir_all(&folder).unwrap();
+            if done {
+                fs::write(folder.join(SUMMARY), "{}").unwrap();
+            }
+        }
+        let found = find("p--s--s2", Some(run.path())).unwrap();
+        assert!(found.ends_with("cells/p--s--s2--bb/summary.json"));
+        let both = find("p", Some(run.path())).unwrap_err();
+        assert!(both.text().contains("beginning of 2 cells"), "{}", both.text());
+        let none = find("q", Some(run.path())).unwrap_err();
+        assert!(none.text().contains("no finished cell `q`"), "{}", none.text());
+        assert!(none.text().contains("p--s--s1--aa"), "{}", none.text());
+    }
+}

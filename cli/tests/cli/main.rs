@@ -1,0 +1,199 @@
+//! The binary as its users meet it: help, errors, exit codes, output, interruption and resumption.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+mod errors;
+mod runs;
+
+/// A folder to run in, with nothing in it.
+struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+impl Sandbox {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("arcbench"));
+        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ended {
+        Ended::new(self.command(arguments).output().unwrap())
+    }
+
+    /// Names of everything in the folder.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// How a command ended.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Ended {
+    fn new(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Checks the exit code, and that failure says why on stderr and nothing on stdout.
+    #[track_caller]
+    fn refused(self, code: i32, says: &[&str]) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        assert_eq!(self.out, "", "{self:#?}");
+        for part in says {
+            assert!(self.err.contains(part), "no {part:?} in\n{}", self.err);
+        }
+        self
+    }
+
+    #[track_caller]
+    fn ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self
+    }
+
+    #[track_caller]
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {self:#?}"))
+    }
+}
+
+/// A small matrix that takes a moment.
+const SMALL: &str = r#"
+duration = "2 s"
+seeds = "1..2"
+profiles = ["same-region", "bad-india"]
+[settings.plain]
+[settings.reno]
+congestion = { kind = "new-reno" }
+"#;
+
+#[test]
+fn help_shows_verbs_exit_codes_and_examples() {
+    let help = Sandbox::new().run(&["--help"]).ok();
+    for part in ["run", "list", "check", "show", "doctor", "schema", "completions", "Exit codes:", "15"] {
+        assert!(help.out.contains(part), "no {part:?} in\n{}", help.out);
+    }
+    assert!(help.out.matches("\n  arcbench run").count() >= 3, "{}", help.out);
+    assert_eq!(help.err, "");
+}
+
+#[test]
+fn every_flag_of_run_says_what_happens_without_it() {
+    let help = Sandbox::new().run(&["run", "--help"]).ok();
+    for flag in ["--seeds", "--profiles", "--settings", "--duration", "--set", "--jobs", "--out", "--fresh"] {
+        let at = help.out.find(flag).unwrap_or_else(|| panic!("no {flag} in\n{}", help.out));
+        let next = help.out[at + 2..].find("\n      --").map_or(help.out.len(), |end| at + 2 + end);
+        assert!(help.out[at..next].to_lowercase().contains("default"), "{}", &help.out[at..next]);
+    }
+}
+
+#[test]
+fn nothing_asked_is_help_and_a_usage_error() {
+    let ended = Sandbox::new().run(&[]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("Usage:"), "{}", ended.err);
+}
+
+#[test]
+fn version_is_data() {
+    let version = Sandbox::new().run(&["--version"]).ok();
+    assert!(version.out.starts_with("arcbench "), "{}", version.out);
+}
+
+#[test]
+fn completions_are_scripts() {
+    for (shell, part) in
+        [("bash", "complete -F"), ("zsh", "#compdef arcbench"), ("fish", "complete -c arcbench")]
+    {
+        let script = Sandbox::new().run(&["completions", shell]).ok();
+        assert!(script.out.contains(part), "{shell}: {}", &script.out[..script.out.len().min(300)]);
+    }
+}
+
+#[test]
+fn schemas_are_schemas() {
+    for of in ["scenario", "profile", "settings", "grid"] {
+        let schema = Sandbox::new().run(&["schema", of]).ok().json();
+        assert!(schema["properties"].is_object(), "{of}: {schema}");
+    }
+}
+
+#[test]
+fn the_doctor_tries_the_simulator() {
+    let sandbox = Sandbox::new();
+    let found = sandbox.run(&["doctor", "--format", "json"]).ok().json();
+    let state = |name: &str| {
+        let checks = found["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["name"] == name).unwrap()["state"].clone()
+    };
+    assert_eq!(state("simulator"), "ok");
+    assert_eq!(state("real mode"), "unsupported");
+    assert!(found["host"]["cores"].as_str().unwrap().parse::<u32>().unwrap() >= 1);
+    assert!(sandbox.names().is_empty(), "looking leaves nothing behind");
+}
+
+#[test]
+fn list_names_every_cell_of_the_built_in_matrix_and_runs_none() {
+    let sandbox = Sandbox::new();
+    let listed = sandbox.run(&["list", "--format", "json"]).ok().json();
+    let cells = listed["cells"].as_array().unwrap();
+    assert!(cells.len() >= 5, "{listed}");
+    assert!(cells.iter().all(|cell| cell["packets_estimated"].as_u64().unwrap() > 10_000));
+    let text = sandbox.run(&["list"]).ok().out;
+    assert!(cells.iter().all(|cell| text.contains(cell["cell"].as_str().unwrap())), "{text}");
+    assert!(sandbox.names().is_empty());
+}
+
+#[test]
+fn check_says_how_many_cells() {
+    let sandbox = Sandbox::new();
+    sandbox.file("small.toml", SMALL);
+    let ended = sandbox.run(&["check", "small.toml"]).ok();
+    assert!(ended.out.starts_with("ok: small"), "{}", ended.out);
+    assert!(ended.out.contains("8 cells"), "{}", ended.out);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_not_an_error() {
+    let sandbox = Sandbox::new();
+    let mut child =
+        sandbox.command(&["schema", "grid"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = Ended::new(child.wait_with_output().unwrap());
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{ended:#?}");
+}

@@ -1,0 +1,240 @@
+//! One QUIC connection as its sender uses it: what goes next, and whether it may go now.
+//!
+//! Poses, commands and feedback are small and go at once, whatever the window says; video waits
+//! until window and pacer admit a packet, and only then is a datagram handed to quinn, one at a
+//! time. quinn's own datagram queue stays empty.
+
+use bytes::Bytes;
+use quinn_proto::{Connection, ConnectionHandle, Transmit as QuinnTransmit};
+use units::{Span, Time};
+
+use crate::arena::Arena;
+use crate::clock::Clock;
+use crate::congestion::{Gate, GateState};
+use crate::loss::SentLog;
+use crate::machine::{Counters, Snapshot};
+use crate::pacer::{Pacer, PacingRate};
+use crate::video::VideoQueue;
+use crate::wire::{Feedback, VIDEO_HEADER_BYTES, VideoHeader};
+
+/// A connection and everything that waits to be sent on it.
+pub(crate) struct Hop {
+    pub(crate) handle: ConnectionHandle,
+    pub(crate) conn: Connection,
+    gate: Gate,
+    pacer: Pacer,
+    urgent: std::collections::VecDeque<Bytes>,
+    pub(crate) video: VideoQueue,
+    sent_log: SentLog,
+    /// Whether something happened since quinn had nothing more to send.
+    touched: bool,
+    /// When quinn wants to be woken.
+    quinn_timeout: Time,
+    /// When the pacer admits what is waiting.
+    paced_until: Time,
+    pub(crate) malformed: u64,
+    limit_hits: u64,
+    packets_received: u64,
+}
+
+impl Hop {
+    pub(crate) fn new(
+        now: Time,
+        handle: ConnectionHandle,
+        conn: Connection,
+        gate: Gate,
+        video: VideoQueue,
+    ) -> Self {
+        let mtu = u64::from(conn.current_mtu());
+        let rate = PacingRate::from_window(gate.state().window_bytes, conn.rtt().into(), mtu);
+        Self {
+            handle,
+            conn,
+            gate,
+            pacer: Pacer::new(now, rate),
+            urgent: std::collections::VecDeque::new(),
+            video,
+            sent_log: SentLog::new(),
+            touched: true,
+            quinn_timeout: Time::ZERO,
+            paced_until: Time::MAX,
+            malformed: 0,
+            limit_hits: 0,
+            packets_received: 0,
+        }
+    }
+
+    /// Says that quinn or a queue changed, so that the next poll looks again.
+    pub(crate) fn touch(&mut self) {
+        self.touched = true;
+    }
+
+    pub(crate) fn is_touched(&self) -> bool {
+        self.touched
+    }
+
+    pub(crate) fn on_received(&mut self) {
+        self.packets_received += 1;
+        self.touched = true;
+    }
+
+    /// Queues a small datagram that goes before any video and whatever the window says.
+    pub(crate) fn send_urgent(&mut self, datagram: Bytes) {
+        if self.urgent.len() >= URGENT_MAX {
+            self.limit_hits += 1;
+            self.urgent.pop_front();
+        }
+        self.urgent.push_back(datagram);
+        self.touched = true;
+    }
+
+    /// Largest datagram that can go now; `None` before the handshake allows any.
+    pub(crate) fn datagram_bytes_max(&mut self) -> Option<usize> {
+        self.conn.datagrams().max_size()
+    }
+
+    pub(crate) fn handle_feedback(&mut self, feedback: &Feedback) {
+        self.sent_log.handle(feedback);
+    }
+
+    /// Packets and losses as the receiver's feedback has them.
+    pub(crate) fn app_loss(&self) -> (u64, u64) {
+        self.sent_log.judged()
+    }
+
+    /// Packets sent and declared lost, as quinn has them.
+    pub(crate) fn transport_loss(&self) -> (u64, u64) {
+        let path = self.conn.stats().path;
+        (path.sent_packets, path.lost_packets)
+    }
+
+    pub(crate) fn timeout(&self) -> Time {
+        self.quinn_timeout.min(self.paced_until)
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Time, clock: Clock) {
+        if now >= self.quinn_timeout {
+            self.conn.handle_timeout(clock.instant(now));
+            self.touched = true;
+        }
+        if now >= self.paced_until {
+            self.touched = true;
+        }
+    }
+
+    /// The next packet to send, written to `buffer`. When there is none, works out when to wake.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Time,
+        clock: Clock,
+        arena: &mut Arena,
+        buffer: &mut Vec<u8>,
+    ) -> Option<QuinnTransmit> {
+        if !self.touched {
+            return None;
+        }
+        let video_packet = self.feed(now, arena);
+        buffer.clear();
+        let transmit = self.conn.poll_transmit(clock.instant(now), 1, buffer);
+        if let Some(transmit) = &transmit
+            && video_packet
+        {
+            self.pacer.on_sent(transmit.size as u64);
+        }
+        if transmit.is_none() {
+            self.touched = false;
+            self.quinn_timeout = self.conn.poll_timeout().map_or(Time::MAX, |at| clock.time(at));
+        }
+        transmit
+    }
+
+    /// Hands quinn the next datagram if one may go. Says whether it was video.
+    fn feed(&mut self, now: Time, arena: &mut Arena) -> bool {
+        self.paced_until = Time::MAX;
+        let Some(bytes_max) = self.datagram_bytes_max() else { return false };
+        if let Some(datagram) = self.urgent.pop_front() {
+            self.hand_over(datagram);
+            return false;
+        }
+        let payload_max = bytes_max.saturating_sub(VIDEO_HEADER_BYTES);
+        if !self.video.is_ready(now, payload_max) {
+            self.gate.set_app_limited(true);
+            return false;
+        }
+        let packet_bytes = u64::from(self.conn.current_mtu());
+        let state = self.gate.state();
+        if !state.admits(packet_bytes) {
+            self.gate.set_app_limited(false);
+            return false;
+        }
+        let rate = PacingRate::from_window(state.window_bytes, self.conn.rtt().into(), packet_bytes);
+        self.pacer.set_rate(now, rate);
+        let at = self.pacer.admits_at(now, packet_bytes);
+        if at > now {
+            self.gate.set_app_limited(false);
+            self.paced_until = at;
+            return false;
+        }
+        let (video, sent_log) = (&mut self.video, &mut self.sent_log);
+        let mut datagram = None;
+        video.pop(payload_max, |cut| {
+            let range = cut.shape.range(cut.index);
+            let seq = sent_log.assign(now);
+            let header = VideoHeader { seq, frame: cut.frame, index: cut.index, shape: cut.shape };
+            let length = VIDEO_HEADER_BYTES + range.len();
+            datagram = Some(arena.build(length, |out| {
+                header.encode(out);
+                cut.buffer.copy(&range, out);
+            }));
+            length as u64
+        });
+        let Some(datagram) = datagram else { return false };
+        self.hand_over(datagram);
+        true
+    }
+
+    fn hand_over(&mut self, datagram: Bytes) {
+        self.gate.expect_eliciting();
+        if self.conn.datagrams().send(datagram, false).is_err() {
+            // The path's packet size fell between cutting and sending; the datagram is lost as on
+            // the link.
+            self.limit_hits += 1;
+        }
+    }
+
+    pub(crate) fn snapshot(&self, skipped: u64) -> Snapshot {
+        let stats = self.conn.stats();
+        let GateState { window_bytes, in_flight_bytes, congestion_events } = self.gate.state();
+        let (app_packets_judged, app_packets_lost) = self.sent_log.judged();
+        Snapshot {
+            window_bytes,
+            in_flight_bytes,
+            rtt_smoothed: self.conn.rtt().into(),
+            rtt_min: self.conn.min_rtt().into(),
+            pacing_bits_per_sec: self.pacer.rate().bytes_per_sec.saturating_mul(8),
+            queue_bytes: self.video.queued_bytes(),
+            queue_frames: self.video.queued_frames(),
+            counters: Counters {
+                packets_sent: stats.path.sent_packets,
+                bytes_sent: stats.udp_tx.bytes,
+                packets_received: self.packets_received,
+                packets_declared_lost: stats.path.lost_packets,
+                congestion_events,
+                app_packets_lost,
+                app_packets_judged,
+                malformed: self.malformed,
+                frames_skipped: skipped,
+                frames_expired: self.video.frames_expired(),
+                limit_hits: self.limit_hits + self.video.limit_hits() + self.sent_log.limit_hits(),
+            },
+        }
+    }
+
+    /// How long a packet takes to the peer, by half the smoothed round trip.
+    pub(crate) fn one_way(&self) -> Span {
+        Span::from(self.conn.rtt()) / 2
+    }
+}
+
+/// Most small datagrams waiting; they wait only before the handshake is done.
+const URGENT_MAX: usize = 64;

@@ -1,0 +1,374 @@
+//! The relay: pairs robots with operators, forwards frames one way and poses the other.
+
+mod join;
+mod poses;
+mod session;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use quinn_proto::{
+    ConnectionHandle, Dir, Endpoint, Event as QuinnEvent, Incoming, ServerConfig, StreamEvent, VarInt,
+};
+use units::Time;
+
+use crate::clock::Clock;
+use crate::config::{self, EndpointParams, Listen};
+use crate::congestion::{Enforce, Gate};
+use crate::end::leave_reason;
+use crate::event::{DropPlace, DropReason, Event, LeaveReason, Role};
+use crate::hop::Hop;
+use crate::host::{Host, Received};
+use crate::machine::{Machine, Output, Snapshot};
+use crate::settings::{DeliveryKind, LossMeasure, Settings};
+use crate::streams::StreamSender;
+use crate::video::{FrameBuffer, Limits, Progress, VideoQueue};
+use crate::wire::{Hello, Message, PoseBatch, VideoHeader, Welcome, WelcomeStatus};
+
+use self::join::Joining;
+use self::session::Session;
+
+/// The relay.
+pub struct Relay {
+    host: Host,
+    listen: Listen,
+    settings: Settings,
+    peers: BTreeMap<usize, Peer>,
+    sessions: BTreeMap<u64, Session>,
+    events: VecDeque<Event>,
+}
+
+/// What the relay knows of a connection.
+struct Peer {
+    stage: Stage,
+    streams: Option<StreamSender>,
+}
+
+enum Stage {
+    /// Connected, but its hello has not been read.
+    Joining(Joining),
+    /// In a session.
+    Member { session: u64, role: Role },
+    /// Turned away; kept until the connection has drained.
+    Leaving,
+}
+
+impl Relay {
+    /// Makes a relay that waits for its peers.
+    pub fn new(params: &EndpointParams, listen: Listen, settings: &Settings) -> Self {
+        let server = ServerConfig::new(Arc::clone(&listen.crypto), Arc::clone(&listen.token_key));
+        let endpoint = Endpoint::new(Arc::new(config::endpoint(params)), Some(Arc::new(server)), true, None);
+        Self {
+            host: Host::new(endpoint, Clock::new(params.epoch)),
+            listen,
+            settings: settings.clone(),
+            peers: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    fn accept(&mut self, now: Time, incoming: Incoming) {
+        let mut answer = Vec::new();
+        if self.peers.len() >= PEERS_MAX {
+            let transmit = self.host.endpoint.refuse(incoming, &mut answer);
+            self.host.answer(transmit, &answer);
+            return;
+        }
+        let stream = self.settings.delivery.kind == DeliveryKind::Stream;
+        let gate = Gate::new(&self.settings.congestion, if stream { Enforce::Quinn } else { Enforce::Gate });
+        // Which role the peer has is not known yet, and need not be: towards the robot only
+        // commands go, which wait for no window.
+        let mut server =
+            ServerConfig::new(Arc::clone(&self.listen.crypto), Arc::clone(&self.listen.token_key));
+        server.transport_config(Arc::new(config::operator_hop(&self.settings, gate.factory())));
+        server.time_source(Arc::new(config::NoCalendar));
+        let instant = self.host.clock.instant(now);
+        match self.host.endpoint.accept(incoming, instant, &mut answer, Some(Arc::new(server))) {
+            Ok((handle, conn)) => {
+                let limits =
+                    Limits::new(self.settings.deadline.frame, &self.settings.priority, DropPlace::Relay);
+                self.host.insert(Hop::new(now, handle, conn, gate, VideoQueue::new(limits)));
+                let streams = stream.then(|| StreamSender::new(self.settings.deadline.frame));
+                let stage = Stage::Joining(Joining::default());
+                self.peers.insert(handle.0, Peer { stage, streams });
+            }
+            Err(error) => {
+                if let Some(transmit) = error.response {
+                    self.host.answer(transmit, &answer);
+                }
+            }
+        }
+    }
+
+    /// Takes what quinn has to say about one connection.
+    fn serve(&mut self, now: Time, handle: ConnectionHandle) {
+        while let Some(event) = self.host.hop_mut(handle).and_then(|hop| hop.conn.poll()) {
+            match event {
+                QuinnEvent::ConnectionLost { reason } => self.leave(handle, leave_reason(&reason)),
+                QuinnEvent::Stream(StreamEvent::Opened { dir: Dir::Bi } | StreamEvent::Readable { .. }) => {
+                    self.read_hello(handle);
+                }
+                QuinnEvent::Stream(StreamEvent::Finished { id } | StreamEvent::Stopped { id, .. }) => {
+                    if let Some(streams) = self.peers.get_mut(&handle.0).and_then(|p| p.streams.as_mut()) {
+                        streams.on_finished(id);
+                    }
+                }
+                QuinnEvent::Connected
+                | QuinnEvent::HandshakeDataReady
+                | QuinnEvent::Stream(_)
+                | QuinnEvent::DatagramReceived
+                | QuinnEvent::DatagramsUnblocked => {}
+            }
+        }
+        while let Some(datagram) = self.host.hop_mut(handle).and_then(|hop| hop.conn.datagrams().recv()) {
+            self.take_datagram(now, handle, datagram);
+        }
+        self.pump_streams(now, handle);
+    }
+
+    fn take_datagram(&mut self, now: Time, handle: ConnectionHandle, datagram: Bytes) {
+        let Some(Peer { stage: Stage::Member { session, role }, .. }) = self.peers.get(&handle.0) else {
+            return self.malformed(handle);
+        };
+        let (session, role) = (*session, *role);
+        match (role, Message::decode(datagram)) {
+            (Role::Robot, Ok(Message::Video(header, payload))) => {
+                self.take_video(now, handle, session, &header, payload);
+            }
+            (Role::Operator, Ok(Message::Poses(batch))) => self.take_poses(now, handle, session, batch),
+            (Role::Operator, Ok(Message::Feedback(feedback))) => {
+                if let Some(hop) = self.host.hop_mut(handle) {
+                    hop.handle_feedback(&feedback);
+                }
+            }
+            _ => self.malformed(handle),
+        }
+    }
+
+    /// A part of a frame from the robot: on to the operator, unless its frame is skipped.
+    fn take_video(
+        &mut self,
+        now: Time,
+        from: ConnectionHandle,
+        id: u64,
+        header: &VideoHeader,
+        payload: Bytes,
+    ) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        while session.assembly.poll_forgotten(now).is_some() {}
+        let (first, complete) = match session.assembly.insert(now, header) {
+            Progress::New { first, complete } => (first, complete),
+            Progress::Useless => return,
+            Progress::Contradiction => return self.malformed(from),
+        };
+        let frame = header.frame;
+        if complete {
+            self.events.push_back(Event::FrameAtRelay { frame });
+        }
+        let place = DropPlace::Relay;
+        let Some(hop) = session.operator.and_then(|operator| self.host.hop_mut(operator)) else {
+            if first {
+                self.events.push_back(Event::FrameDropped { frame, place, reason: DropReason::NoPeer });
+            }
+            return;
+        };
+        if first {
+            let (packets, lost) = match self.settings.skip.measured {
+                LossMeasure::Transport => hop.transport_loss(),
+                LossMeasure::App => hop.app_loss(),
+            };
+            session.skip.measure(now, packets, lost);
+            if !session.skip.keeps(frame) {
+                self.events.push_back(Event::FrameDropped { frame, place, reason: DropReason::Skipped });
+                return;
+            }
+            hop.video.push(now, frame, FrameBuffer::new(header.shape));
+        }
+        hop.video.extend(frame, header.index, payload);
+        hop.touch();
+        if complete && let Some(operator) = session.operator {
+            self.pump_streams(now, operator);
+        }
+    }
+
+    /// Poses from the operator: what is new becomes commands for the robot.
+    fn take_poses(&mut self, now: Time, from: ConnectionHandle, id: u64, batch: PoseBatch) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let transit = self.host.hop(from).map_or(units::Span::ZERO, Hop::one_way);
+        let commands = session.poses.take(now, transit, batch, &mut self.events);
+        let Some(commands) = commands else { return };
+        let Some(robot) = session.robot else { return };
+        let Some(bytes_max) = self.host.hop_mut(robot).and_then(Hop::datagram_bytes_max) else { return };
+        let datagram = self.host.arena.build(bytes_max, |out| commands.encode(true, bytes_max, out));
+        if let Some(hop) = self.host.hop_mut(robot) {
+            hop.send_urgent(datagram);
+        }
+    }
+
+    fn pump_streams(&mut self, now: Time, handle: ConnectionHandle) {
+        let Some(streams) = self.peers.get_mut(&handle.0).and_then(|peer| peer.streams.as_mut()) else {
+            return;
+        };
+        let Some(hop) = self.host.hop_mut(handle) else { return };
+        if streams.pump(now, &mut hop.conn, &mut hop.video, &mut self.events) {
+            hop.touch();
+        }
+    }
+
+    fn read_hello(&mut self, handle: ConnectionHandle) {
+        let Some(peer) = self.peers.get_mut(&handle.0) else { return };
+        let Stage::Joining(joining) = &mut peer.stage else { return };
+        let Some(hop) = self.host.hop_mut(handle) else { return };
+        hop.touch();
+        let Some(read) = joining.read(&mut hop.conn) else { return };
+        if let Ok(hello) = read {
+            self.admit(handle, hello);
+        } else {
+            self.malformed(handle);
+            self.turn_away(handle);
+        }
+    }
+
+    /// Puts a peer into its session, if there is room in it.
+    fn admit(&mut self, handle: ConnectionHandle, hello: Hello) {
+        let room = self.sessions.contains_key(&hello.session) || self.sessions.len() < SESSIONS_MAX;
+        let Hello { role, session: id } = hello;
+        let admitted = room
+            && self.sessions.entry(id).or_insert_with(|| Session::new(&self.settings)).join(role, handle);
+        if !admitted {
+            return self.turn_away(handle);
+        }
+        self.answer_hello(handle, WelcomeStatus::Joined);
+        if let Some(peer) = self.peers.get_mut(&handle.0) {
+            peer.stage = Stage::Member { session: id, role };
+        }
+        if role == Role::Robot {
+            // A robot that comes again counts its frames from the start.
+            self.sessions.get_mut(&id).expect("just joined").restart(&self.settings);
+        }
+        self.events.push_back(Event::Joined { role });
+    }
+
+    fn turn_away(&mut self, handle: ConnectionHandle) {
+        self.answer_hello(handle, WelcomeStatus::Refused);
+        if let Some(peer) = self.peers.get_mut(&handle.0) {
+            peer.stage = Stage::Leaving;
+        }
+    }
+
+    fn answer_hello(&mut self, handle: ConnectionHandle, status: WelcomeStatus) {
+        let Some(Peer { stage: Stage::Joining(joining), .. }) = self.peers.get(&handle.0) else { return };
+        let (Some(stream), Some(hop)) = (joining.stream(), self.host.hop_mut(handle)) else { return };
+        let _ = hop.conn.send_stream(stream).write(&Welcome { status }.encode());
+        let _ = hop.conn.send_stream(stream).finish();
+        hop.touch();
+    }
+
+    fn leave(&mut self, handle: ConnectionHandle, reason: LeaveReason) {
+        let Some(peer) = self.peers.get_mut(&handle.0) else { return };
+        let Stage::Member { session, role } = peer.stage else { return };
+        peer.stage = Stage::Leaving;
+        self.events.push_back(Event::Left { role, reason });
+        if let Some(hop) = self.host.hop_mut(handle) {
+            hop.video.clear();
+        }
+        if self.sessions.get_mut(&session).is_some_and(|entry| entry.leave(role, handle)) {
+            self.sessions.remove(&session);
+        }
+    }
+
+    fn malformed(&mut self, handle: ConnectionHandle) {
+        if let Some(hop) = self.host.hop_mut(handle) {
+            hop.malformed += 1;
+        }
+    }
+
+    /// Lets endpoint and connections exchange their events, and forgets connections that are gone.
+    fn settle(&mut self) {
+        let handles: Vec<usize> = self.peers.keys().copied().collect();
+        for handle in handles {
+            if self.host.settle(ConnectionHandle(handle)) {
+                self.leave(ConnectionHandle(handle), LeaveReason::Closed);
+                self.peers.remove(&handle);
+            }
+        }
+    }
+
+    fn timeout(&self) -> Time {
+        let streams = self.peers.values().filter_map(|peer| peer.streams.as_ref());
+        streams.map(StreamSender::timeout).min().unwrap_or(Time::MAX).min(self.host.timeout())
+    }
+}
+
+impl Machine for Relay {
+    fn handle_datagram(&mut self, now: Time, from: SocketAddr, ecn: u8, datagram: BytesMut) {
+        match self.host.handle_datagram(now, from, ecn, datagram) {
+            Received::Hop(handle) => self.serve(now, handle),
+            Received::Incoming(incoming) => self.accept(now, *incoming),
+            Received::Done => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.host.handle_timeout(now);
+        let handles: Vec<usize> = self.peers.keys().copied().collect();
+        for handle in handles {
+            self.serve(now, ConnectionHandle(handle));
+        }
+    }
+
+    fn poll_output(&mut self, now: Time, buffer: &mut Vec<u8>) -> Output {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Output::Event(event);
+            }
+            if let Some(event) = self.host.hops_mut().find_map(|hop| hop.video.poll_event()) {
+                return Output::Event(event);
+            }
+            if let Some(transmit) = self.host.poll_transmit(now, buffer) {
+                return Output::Transmit(transmit);
+            }
+            self.settle();
+            let busy = !self.events.is_empty()
+                || self.host.hops_mut().any(|hop| hop.is_touched() || hop.video.has_events());
+            if !busy {
+                return Output::Wait(self.timeout());
+            }
+        }
+    }
+
+    fn snapshot(&self, _now: Time, role: Role) -> Snapshot {
+        let found = self.peers.iter().find_map(|(handle, peer)| match peer.stage {
+            Stage::Member { session, role: is } if is == role => Some((*handle, session, peer)),
+            _ => None,
+        });
+        let Some((handle, id, peer)) = found else { return Snapshot::default() };
+        let Some(hop) = self.host.hop(ConnectionHandle(handle)) else { return Snapshot::default() };
+        let skipped = match role {
+            Role::Operator => self.sessions.get(&id).map_or(0, |session| session.skip.skipped()),
+            Role::Robot => 0,
+        };
+        let mut snapshot = hop.snapshot(skipped);
+        snapshot.counters.frames_expired += peer.streams.as_ref().map_or(0, StreamSender::expired);
+        snapshot
+    }
+}
+
+impl Relay {
+    /// Closes every connection, telling the peers.
+    pub fn close(&mut self, now: Time) {
+        let instant = self.host.clock.instant(now);
+        for hop in self.host.hops_mut() {
+            hop.conn.close(instant, VarInt::from_u32(0), Bytes::new());
+            hop.touch();
+        }
+    }
+}
+
+/// Connections at once; more are refused.
+const PEERS_MAX: usize = 256;
+/// Sessions at once; hellos for more are refused.
+const SESSIONS_MAX: usize = 128;

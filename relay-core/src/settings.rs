@@ -1,0 +1,311 @@
+//! The relay's settings: every knob that a scenario can turn, with its effect, default, unit and
+//! trade-off.
+//!
+//! An empty settings table is the shipped default. Field documentation is the user's
+//! documentation: the schema is generated from it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Share, Size, Span};
+
+/// A relay configuration.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// How the relay's sending rate towards the operator is controlled.
+    pub congestion: Congestion,
+    /// How QUIC decides that a packet is lost.
+    pub loss_detection: LossDetection,
+    /// When the relay skips whole frames because the link loses packets.
+    pub skip: Skip,
+    /// How frames travel.
+    pub delivery: Delivery,
+    /// How old a frame may get in a machine before it is given up there.
+    pub deadline: Deadline,
+    /// Who goes first when there is more to send than the window admits.
+    pub priority: Priority,
+    /// How poses are protected against loss.
+    pub pose: Pose,
+    /// What the receiver reports back.
+    pub feedback: Feedback,
+    /// Packet sizes.
+    pub mtu: Mtu,
+}
+
+/// How the sending rate is controlled, on the operator hop in both directions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Congestion {
+    /// The control law. Default `"cubic"`.
+    pub kind: CongestionKind,
+    /// Window before anything has been acknowledged, in bytes. Default `"12 kB"` (10 packets,
+    /// RFC 9002 §7.2). Larger starts faster and risks a burst of loss on a thin link.
+    /// Range 2.4 kB to 10 MB.
+    #[schemars(with = "String")]
+    pub initial_window: Size,
+}
+
+impl Default for Congestion {
+    fn default() -> Self {
+        Self { kind: CongestionKind::Cubic, initial_window: Size::from_bytes(12_000) }
+    }
+}
+
+/// The congestion control laws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CongestionKind {
+    /// Halves its window once a round trip in which a packet was lost (RFC 9002 §7).
+    NewReno,
+    /// Cuts its window by three tenths on loss and grows back along a cubic (RFC 9438).
+    Cubic,
+}
+
+/// How QUIC decides that a packet is lost (RFC 9002 §6.1), on the operator hop in both directions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LossDetection {
+    /// A packet is lost once one sent this many packets later is acknowledged. Default 3
+    /// (RFC 9002 §6.1.1). Higher tolerates reordering and finds real loss later.
+    /// Range 3 to 10000.
+    pub packet_threshold: u32,
+    /// A packet is lost once one sent later is acknowledged and this many round trips have
+    /// passed. Default 1.125 (RFC 9002 §6.1.2). Higher tolerates more jitter. Range 1 to 100.
+    pub time_threshold: f32,
+}
+
+impl Default for LossDetection {
+    fn default() -> Self {
+        Self { packet_threshold: 3, time_threshold: 1.125 }
+    }
+}
+
+/// When the relay skips whole frames because the link loses packets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Skip {
+    /// Whether it skips at all. Default true.
+    pub enabled: bool,
+    /// Measured loss above which it starts to skip. Default `"5 %"`. Lower sheds load earlier and
+    /// throws away frames that would have arrived.
+    #[schemars(with = "String")]
+    pub threshold: Share,
+    /// While it skips, of this many frames of a camera one is kept, evenly spaced. Default 3.
+    /// Range 2 to 100.
+    pub keep_one_in: u32,
+    /// Which loss is measured. Default `"app"`.
+    pub measured: LossMeasure,
+    /// Over how long loss is measured. Default `"1 s"`. Longer is steadier and reacts later.
+    /// Range 100 ms to 60 s.
+    #[schemars(with = "String")]
+    pub window: Span,
+}
+
+impl Default for Skip {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            threshold: Share::from_parts_per_billion(50_000_000),
+            keep_one_in: 3,
+            measured: LossMeasure::App,
+            window: Span::from_secs(1),
+        }
+    }
+}
+
+/// Where loss is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossMeasure {
+    /// What QUIC declared lost, which counts packets that merely came late.
+    Transport,
+    /// What the receiver's feedback says never arrived.
+    App,
+}
+
+/// How frames travel between relay and operator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Delivery {
+    /// Datagrams or streams. Default `"datagram"`.
+    pub kind: DeliveryKind,
+}
+
+impl Default for Delivery {
+    fn default() -> Self {
+        Self { kind: DeliveryKind::Datagram }
+    }
+}
+
+/// The ways a frame can travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeliveryKind {
+    /// Cut into QUIC datagrams (RFC 9221), each sent once.
+    Datagram,
+    /// One QUIC stream a frame: lost parts are sent again by QUIC until the frame deadline, when
+    /// the stream is reset.
+    Stream,
+}
+
+/// How old frames may get.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Deadline {
+    /// A frame that has been this long in the relay (or at the robot's end) without being wholly
+    /// sent is given up. Default `"1 s"`. Shorter keeps the picture fresh; longer lets a slow
+    /// link finish frames. Range 10 ms to 60 s.
+    #[schemars(with = "String")]
+    pub frame: Span,
+    /// The operator's end forgets an incomplete frame this long after its first part came.
+    /// Default `"2 s"`. Range 10 ms to 60 s.
+    #[schemars(with = "String")]
+    pub reassembly: Span,
+}
+
+impl Default for Deadline {
+    fn default() -> Self {
+        Self { frame: Span::from_secs(1), reassembly: Span::from_secs(2) }
+    }
+}
+
+/// Who goes first. Commands and poses always go before video.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Priority {
+    /// The main camera before the wrist cameras. Default true; false takes turns.
+    pub main_first: bool,
+    /// Which frame of a camera goes next. Default `"newest"`.
+    pub frames: FrameOrder,
+    /// Most frames of one camera that wait in a machine; one more takes the place of the oldest
+    /// that has not begun. Default 8. Range 1 to 64.
+    pub frames_waiting_max: u32,
+}
+
+impl Default for Priority {
+    fn default() -> Self {
+        Self { main_first: true, frames: FrameOrder::Newest, frames_waiting_max: 8 }
+    }
+}
+
+/// The order in which frames of one camera are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrameOrder {
+    /// A frame that has begun is finished, then the newest goes.
+    Newest,
+    /// In the order of arrival.
+    Oldest,
+}
+
+/// How poses are protected against loss.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pose {
+    /// How many past poses each pose datagram repeats. Default 2. More bridges longer bursts of
+    /// loss for 80 bytes each. Range 0 to 12.
+    pub repeat: u32,
+    /// A command older than this at the robot, from the pose being taken, is not executed.
+    /// Default `"1 s"`. Range 10 ms to 60 s.
+    #[schemars(with = "String")]
+    pub age_max: Span,
+}
+
+impl Default for Pose {
+    fn default() -> Self {
+        Self { repeat: 2, age_max: Span::from_secs(1) }
+    }
+}
+
+/// What the operator's end reports back about video.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Feedback {
+    /// How often a report goes while video arrives. Default `"25 ms"`. Shorter finds loss earlier
+    /// and costs upstream packets. Range 1 ms to 1 s.
+    #[schemars(with = "String")]
+    pub interval: Span,
+}
+
+impl Default for Feedback {
+    fn default() -> Self {
+        Self { interval: Span::from_millis(25) }
+    }
+}
+
+/// Packet sizes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mtu {
+    /// Largest UDP payload sent before discovery has found a larger one. Default `"1.2 kB"`, what
+    /// every QUIC path carries (RFC 9000 §14). Range 1.2 kB to 1.472 kB.
+    #[schemars(with = "String")]
+    pub initial: Size,
+    /// Whether larger packets are probed for (RFC 8899). Default false. Fewer, larger packets
+    /// make a frame less likely to lose one.
+    pub discovery: bool,
+}
+
+impl Default for Mtu {
+    fn default() -> Self {
+        Self { initial: Size::from_bytes(1200), discovery: false }
+    }
+}
+
+/// A setting outside its range.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key} is {value}, outside {range}")]
+pub struct OutOfRange {
+    /// The dotted name of the setting, for example `skip.keep_one_in`.
+    pub key: &'static str,
+    /// What it was set to.
+    pub value: String,
+    /// What it may be.
+    pub range: &'static str,
+}
+
+impl Settings {
+    /// Everything that is outside its documented range; empty when the settings are usable.
+    pub fn problems(&self) -> Vec<OutOfRange> {
+        let mut found = Vec::new();
+        let mut check = |key, inside: bool, value: &dyn std::fmt::Display, range| {
+            if !inside {
+                found.push(OutOfRange { key, value: value.to_string(), range });
+            }
+        };
+        let within = |span: Span, low: u64, high: u64| {
+            span >= Span::from_millis(low) && span <= Span::from_millis(high)
+        };
+        let window = self.congestion.initial_window;
+        check(
+            "congestion.initial_window",
+            (2_400..=10_000_000).contains(&window.as_bytes()),
+            &window,
+            "2.4 kB to 10 MB",
+        );
+        let packets = self.loss_detection.packet_threshold;
+        check("loss_detection.packet_threshold", (3..=10_000).contains(&packets), &packets, "3 to 10000");
+        let time = self.loss_detection.time_threshold;
+        check("loss_detection.time_threshold", (1.0..=100.0).contains(&time), &time, "1 to 100");
+        let keep = self.skip.keep_one_in;
+        check("skip.keep_one_in", (2..=100).contains(&keep), &keep, "2 to 100");
+        check("skip.window", within(self.skip.window, 100, 60_000), &self.skip.window, "100 ms to 60 s");
+        check(
+            "deadline.frame",
+            within(self.deadline.frame, 10, 60_000),
+            &self.deadline.frame,
+            "10 ms to 60 s",
+        );
+        let reassembly = self.deadline.reassembly;
+        check("deadline.reassembly", within(reassembly, 10, 60_000), &reassembly, "10 ms to 60 s");
+        let waiting = self.priority.frames_waiting_max;
+        check("priority.frames_waiting_max", (1..=64).contains(&waiting), &waiting, "1 to 64");
+        check("pose.repeat", self.pose.repeat <= 12, &self.pose.repeat, "0 to 12");
+        check("pose.age_max", within(self.pose.age_max, 10, 60_000), &self.pose.age_max, "10 ms to 60 s");
+        let interval = self.feedback.interval;
+        check("feedback.interval", within(interval, 1, 1_000), &interval, "1 ms to 1 s");
+        let mtu = self.mtu.initial;
+        check("mtu.initial", (1200..=1472).contains(&mtu.as_bytes()), &mtu, "1.2 kB to 1.472 kB");
+        found
+    }
+}

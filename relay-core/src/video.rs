@@ -1,0 +1,9 @@
+//! Frames on their way through a machine: waiting to be sent, and being put together.
+
+mod assembly;
+mod frame_buffer;
+mod queue;
+
+pub(crate) use assembly::{Assembly, Progress};
+pub(crate) use frame_buffer::FrameBuffer;
+pub(crate) use queue::{Limits, VideoQueue};

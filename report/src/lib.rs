@@ -1,0 +1,13 @@
+//! Grids made from results: which metric, of which cells, in which form.
+//!
+//! A [`Metric`] says what is looked at and which way is better; a [`Table`] collects it from cells,
+//! profiles down and settings across; [`grid`] writes a table for a terminal, as Markdown or as CSV.
+//! Nothing here computes a metric: they all come from `bench`. Nothing here runs a cell or reads a
+//! file.
+
+pub mod grid;
+pub mod metric;
+pub mod table;
+
+pub use metric::{Metric, UnknownMetric};
+pub use table::{Shape, Table};

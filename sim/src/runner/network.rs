@@ -1,0 +1,196 @@
+//! The four links, what is on them, and who listens in.
+
+use std::net::SocketAddr;
+
+use bench::{Cell, Direction, End, Hop, IP_UDP_OVERHEAD_BYTES, Recorder};
+use bytes::BytesMut;
+use netmodel::Link;
+use netmodel::units::Time;
+use relay_core::{Machine, Output, Transmit};
+
+use super::arena::Arena;
+use super::calendar::{Actor, Calendar, LinkId};
+use super::guard::Guard;
+use super::machines::{OPERATOR, RELAY, ROBOT};
+use crate::error::SimError;
+use crate::pool::EventLog;
+
+/// Everything between the machines.
+pub(super) struct Network {
+    links: [Link<BytesMut>; 4],
+    arena: Arena,
+    /// What a machine writes its transmits to.
+    buffer: Vec<u8>,
+    pub(super) calendar: Calendar,
+    pub(super) guard: Guard,
+    pub(super) recorder: Recorder,
+}
+
+/// A datagram on arrival.
+pub(super) struct Arrival {
+    pub(super) from: SocketAddr,
+    pub(super) to: End,
+    pub(super) ecn: u8,
+    pub(super) datagram: BytesMut,
+}
+
+impl Network {
+    pub(super) fn new(cell: &Cell, log: Option<EventLog>) -> Self {
+        let key = cell.key();
+        let origin = Time::ZERO + cell.warmup;
+        let links = LinkId::ALL.map(|id| {
+            let (hop, direction) = id.place();
+            let profile = match hop {
+                Hop::Robot => &cell.robot_hop,
+                Hop::Operator => &cell.profile,
+            };
+            let profile = match direction {
+                Direction::Up => &profile.up,
+                Direction::Down => &profile.down,
+            };
+            Link::new(profile, &key, id.label(), origin)
+        });
+        Self {
+            links,
+            arena: Arena::default(),
+            buffer: Vec::with_capacity(BUFFER_BYTES),
+            calendar: Calendar::new(),
+            guard: Guard::new(cell.warmup + cell.duration + Cell::DRAIN),
+            recorder: Recorder::new(cell, log),
+        }
+    }
+
+    /// Takes everything that `machine` wants out of it, then notes when to wake it.
+    pub(super) fn drain(&mut self, now: Time, end: End, machine: &mut impl Machine) -> Result<(), SimError> {
+        loop {
+            self.guard.step(now)?;
+            match machine.poll_output(now, &mut self.buffer) {
+                Output::Transmit(transmit) => self.transmit(now, end, transmit)?,
+                Output::Event(event) => self.recorder.event(now, end, &event),
+                Output::Wait(until) => {
+                    self.calendar.set(Actor::Timer(end), until.max(now));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn transmit(&mut self, now: Time, from: End, transmit: Transmit) -> Result<(), SimError> {
+        let id =
+            LinkId::between(from, transmit.to).ok_or(SimError::Unroutable { to: transmit.to, at: now })?;
+        let (hop, direction) = id.place();
+        let link = &mut self.links[id as usize];
+        let segment_bytes = transmit.segment_bytes.unwrap_or(transmit.bytes).max(1);
+        for datagram in self.buffer[..transmit.bytes].chunks(segment_bytes) {
+            let ip_bytes = datagram.len() as u32 + IP_UDP_OVERHEAD_BYTES;
+            let admission = link.send(now, ip_bytes, transmit.ecn, self.arena.copy(datagram));
+            self.recorder.packet_sent(now, hop, direction, admission.id, ip_bytes, admission.verdict);
+            self.guard.packet(now)?;
+        }
+        self.calendar.set(Actor::Link(id), link.next_exit());
+        Ok(())
+    }
+
+    /// The packet that is due on link `id`.
+    pub(super) fn arrival(&mut self, now: Time, id: LinkId) -> Option<Arrival> {
+        let link = &mut self.links[id as usize];
+        let exit = link.poll_exit(now);
+        self.calendar.set(Actor::Link(id), link.next_exit());
+        let exit = exit?;
+        let (hop, direction) = id.place();
+        let mut datagram = exit.payload;
+        let ip_bytes = datagram.len() as u32 + IP_UDP_OVERHEAD_BYTES;
+        self.recorder.packet_exit(
+            now,
+            hop,
+            direction,
+            exit.id,
+            ip_bytes,
+            exit.queued,
+            exit.corrupted,
+            exit.duplicate,
+        );
+        if exit.corrupted
+            && let Some(last) = datagram.last_mut()
+        {
+            // In the tag, which null crypto checks as well as real crypto does.
+            *last ^= 1;
+        }
+        let (from, to) = id.ends();
+        Some(Arrival { from, to, ecn: exit.ecn, datagram })
+    }
+
+    /// Tells the recorder what the links counted.
+    pub(super) fn record_totals(&mut self) {
+        for id in LinkId::ALL {
+            let (hop, direction) = id.place();
+            self.recorder.link_totals(hop, direction, self.links[id as usize].counters());
+        }
+    }
+}
+
+impl LinkId {
+    fn place(self) -> (Hop, Direction) {
+        match self {
+            Self::RobotUp => (Hop::Robot, Direction::Up),
+            Self::RobotDown => (Hop::Robot, Direction::Down),
+            Self::OperatorUp => (Hop::Operator, Direction::Up),
+            Self::OperatorDown => (Hop::Operator, Direction::Down),
+        }
+    }
+
+    /// What the link's random streams are keyed by.
+    fn label(self) -> &'static str {
+        match self {
+            Self::RobotUp => "robot-hop/up",
+            Self::RobotDown => "robot-hop/down",
+            Self::OperatorUp => "operator-hop/up",
+            Self::OperatorDown => "operator-hop/down",
+        }
+    }
+
+    /// The sender's address, and who receives.
+    fn ends(self) -> (SocketAddr, End) {
+        match self {
+            Self::RobotUp => (ROBOT, End::Relay),
+            Self::RobotDown => (RELAY, End::Robot),
+            Self::OperatorUp => (OPERATOR, End::Relay),
+            Self::OperatorDown => (RELAY, End::Operator),
+        }
+    }
+
+    fn between(from: End, to: SocketAddr) -> Option<Self> {
+        match from {
+            End::Robot if to == RELAY => Some(Self::RobotUp),
+            End::Operator if to == RELAY => Some(Self::OperatorUp),
+            End::Relay if to == ROBOT => Some(Self::RobotDown),
+            End::Relay if to == OPERATOR => Some(Self::OperatorDown),
+            _ => None,
+        }
+    }
+}
+
+/// Room for the largest transmit that segmentation allows.
+const BUFFER_BYTES: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_lead_where_the_links_do() {
+        for id in LinkId::ALL {
+            let (from, to) = id.ends();
+            let address = |end| match end {
+                End::Robot => ROBOT,
+                End::Relay => RELAY,
+                End::Operator => OPERATOR,
+            };
+            let sender =
+                [End::Robot, End::Relay, End::Operator].into_iter().find(|end| address(*end) == from);
+            assert_eq!(LinkId::between(sender.unwrap(), address(to)), Some(id));
+        }
+        assert_eq!(LinkId::between(End::Robot, OPERATOR), None);
+        assert_eq!(LinkId::between(End::Relay, RELAY), None);
+    }
+}

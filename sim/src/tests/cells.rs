@@ -1,0 +1,136 @@
+//! Whole cells: that the same cell gives the same result however it is run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bench::{Cell, CellResult, Summary};
+use netmodel::units::{Share, Span};
+use netmodel::{Profile, builtin};
+
+use crate::{Crypto, Hooks, Options, Pool, SimError, run_cell};
+
+fn cell(name: &str, seed: u64) -> Cell {
+    let profile = |name| Arc::new(builtin::profile(name).expect("it is built in"));
+    Cell {
+        profile: profile(name),
+        robot_hop: profile("robot-hop"),
+        settings_name: "default".to_owned(),
+        settings: Arc::default(),
+        workload: Arc::default(),
+        seed,
+        base_seed: 1,
+        duration: Span::from_secs(4),
+        warmup: Span::from_secs(2),
+    }
+}
+
+fn run(cell: &Cell, crypto: Crypto) -> CellResult {
+    run_cell(cell, Options { crypto, log: None }).expect("the cell runs")
+}
+
+fn summaries(cells: &[Cell], jobs: usize) -> Vec<Summary> {
+    let cancel = AtomicBool::new(false);
+    let pool = Pool { jobs, crypto: Crypto::Null, cancel: &cancel, meter: || Duration::ZERO };
+    let mut summaries = Vec::new();
+    let delivered = pool.run(cells, Hooks::default(), |index, result| {
+        assert_eq!(index, summaries.len());
+        summaries.push(result.expect("the cell runs").summary);
+    });
+    assert_eq!(delivered, cells.len());
+    summaries
+}
+
+#[test]
+fn a_cell_gives_the_same_result_twice() {
+    for profile in ["good-india", "bad-india-reorder", "thin-india"] {
+        let cell = cell(profile, 1);
+        let (first, second) = (run(&cell, Crypto::Null), run(&cell, Crypto::Null));
+        assert!(first.summary.packets > 1_000, "{profile}: something happened");
+        assert_eq!(first.summary, second.summary);
+        assert_eq!(first.frames, second.frames);
+        assert_eq!(first.seconds, second.seconds);
+    }
+}
+
+#[test]
+fn seeds_give_different_results() {
+    let hash = |seed| run(&cell("good-india", seed), Crypto::Null).summary.trace_hash;
+    assert_ne!(hash(1), hash(2));
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let cells: Vec<Cell> = ["good-india", "bad-india", "same-region"]
+        .into_iter()
+        .flat_map(|profile| (1..4).map(move |seed| cell(profile, seed)))
+        .collect();
+    assert_eq!(summaries(&cells, 1), summaries(&cells, 4));
+}
+
+/// The same packets at the same times: null crypto stands in for TLS to the byte count.
+#[test]
+fn real_crypto_gives_the_same_trace() {
+    for profile in ["same-region", "good-india", "bad-india"] {
+        let cell = cell(profile, 1);
+        let (null, real) = (run(&cell, Crypto::Null).summary, run(&cell, Crypto::Tls).summary);
+        assert_eq!(null.packets, real.packets, "{profile}");
+        assert_eq!(null, real, "{profile}");
+    }
+}
+
+/// Damaged and doubled packets are refused by either crypto alike.
+#[test]
+fn real_crypto_refuses_the_same_packets() {
+    let mut cell = cell("good-india", 1);
+    let mut profile = Profile::clone(&cell.profile);
+    for direction in [&mut profile.up, &mut profile.down] {
+        direction.corrupt = Share::from_f64(0.05);
+        direction.duplicate = Share::from_f64(0.05);
+    }
+    cell.profile = Arc::new(profile);
+    let (null, real) = (run(&cell, Crypto::Null).summary, run(&cell, Crypto::Tls).summary);
+    assert_eq!(null, real);
+    let main = null.cameras.get("main").expect("it is the default workload");
+    assert!(main.delivered < main.produced, "damage is loss");
+}
+
+#[test]
+fn a_clean_link_delivers_every_frame() {
+    let summary = run(&cell("same-region", 1), Crypto::Null).summary;
+    for (name, camera) in summary.cameras.iter() {
+        assert_eq!(camera.delivered, camera.produced, "{name}");
+    }
+    assert_eq!(summary.stale_commands, 0);
+}
+
+#[test]
+fn a_panic_is_the_failure_of_its_cell_alone() {
+    let cells: Vec<Cell> = (1..5).map(|seed| cell("same-region", seed)).collect();
+    let cancel = AtomicBool::new(false);
+    let pool = Pool { jobs: 2, crypto: Crypto::Null, cancel: &cancel, meter: || Duration::ZERO };
+    let log = |index: usize, _: &Cell| match index {
+        1 => panic!("the disk is on fire"),
+        2 => Err(std::io::Error::other("no room")),
+        _ => Ok(None),
+    };
+    let finished = AtomicUsize::new(0);
+    let progress = |_, _| {
+        finished.fetch_add(1, Ordering::Relaxed);
+    };
+    let mut results = Vec::new();
+    pool.run(&cells, Hooks { log: &log, progress: &progress }, |_, result| results.push(result));
+    assert_eq!(finished.load(Ordering::Relaxed), 4);
+    let [first, second, third, fourth] = &results[..] else { panic!("four results") };
+    assert!(first.is_ok() && fourth.is_ok());
+    assert!(matches!(second, Err(SimError::Panicked { message }) if message == "the disk is on fire"));
+    assert!(matches!(third, Err(SimError::Log(_))));
+}
+
+#[test]
+fn a_cancelled_pool_begins_nothing() {
+    let cells = [cell("same-region", 1)];
+    let cancel = AtomicBool::new(true);
+    let pool = Pool { jobs: 2, crypto: Crypto::Null, cancel: &cancel, meter: || Duration::ZERO };
+    assert_eq!(pool.run(&cells, Hooks::default(), |_, _| panic!("nothing is delivered")), 0);
+}
