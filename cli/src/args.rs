@@ -111,7 +111,7 @@ pub(crate) struct Run {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
-    /// The run folder [default: runs/<scenario>-<hash>]
+    /// The run folder [default: runs/SCENARIO-HASH]
     ///
     /// The hash covers the resolved scenario, `--crypto` and the build of arcbench, so that the same
     /// command finds its own finished cells and goes on, and a changed relay starts anew.

@@ -232,6 +232,19 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_says_nothing_of_the_move_but_by_its_state() {
+        let (p, r, good, bad) = (0.05, 0.15, 0.1, 0.6);
+        let moves = Moves::Chances { p: Share::from_f64(p), r: Share::from_f64(r) };
+        let fates = fates(&chain(moves, "10 %", "60 %", LossClock::Packet), 8, 1_000_000, EVERY);
+        let pairs = fates.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / 1e6;
+        // Both of two packets in a row are lost: over the state of the first and that of the second.
+        let from_good = 0.75 * good * ((1.0 - p) * good + p * bad);
+        let from_bad = 0.25 * bad * (r * good + (1.0 - r) * bad);
+        let expected = from_good + from_bad;
+        assert!((pairs - expected).abs() < 0.003, "{pairs} for {expected}");
+    }
+
+    #[test]
     fn the_chain_starts_in_its_good_state() {
         for seed in 0..100 {
             let moves = Moves::Chances { p: share("99 %"), r: share("1 %") };

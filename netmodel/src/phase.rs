@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn overlapping_outages_are_one() {
         let s = Span::from_secs;
-        let mut line = outages([(at(10), s(1)), (at(1), s(2)), (at(2), s(3)), (at(5), s(1))]);
+        let mut line = outages([(at(10), s(1)), (at(1), s(4)), (at(2), s(1)), (at(4), s(1)), (at(5), s(1))]);
         let on: Vec<u64> = (0..13).filter(|t| *line.at(at(*t))).collect();
         assert_eq!(on, [1, 2, 3, 4, 5, 10]);
     }

@@ -25,6 +25,8 @@ pub(crate) struct Hop {
     pacer: Pacer,
     urgent: std::collections::VecDeque<Bytes>,
     pub(crate) video: VideoQueue,
+    /// Whether video leaves as datagrams, and not as streams that somebody else opens.
+    video_as_datagrams: bool,
     sent_log: SentLog,
     /// Whether something happened since quinn had nothing more to send.
     touched: bool,
@@ -54,6 +56,7 @@ impl Hop {
             pacer: Pacer::new(now, rate),
             urgent: std::collections::VecDeque::new(),
             video,
+            video_as_datagrams: true,
             sent_log: SentLog::new(),
             touched: true,
             quinn_timeout: Time::ZERO,
@@ -62,6 +65,11 @@ impl Hop {
             limit_hits: 0,
             packets_received: 0,
         }
+    }
+
+    /// Leaves the video queue to whoever sends frames as streams.
+    pub(crate) fn leave_video_to_streams(&mut self) {
+        self.video_as_datagrams = false;
     }
 
     /// Says that quinn or a queue changed, so that the next poll looks again.
@@ -157,7 +165,7 @@ impl Hop {
             return false;
         }
         let payload_max = bytes_max.saturating_sub(VIDEO_HEADER_BYTES);
-        if !self.video.is_ready(now, payload_max) {
+        if !self.video_as_datagrams || !self.video.is_ready(now, payload_max) {
             self.gate.set_app_limited(true);
             return false;
         }

@@ -29,7 +29,8 @@ pub enum Output {
     Transmit(Transmit),
     /// Note this.
     Event(Event),
-    /// Nothing until a datagram, an input, or this moment ([`Time::MAX`]: only an input).
+    /// Nothing until a datagram, an input, or this moment ([`Time::MAX`]: only an input). A moment that is
+    /// not later than now asks for [`Machine::handle_timeout`] at once.
     Wait(Time),
 }
 

@@ -90,7 +90,11 @@ impl Relay {
             Ok((handle, conn)) => {
                 let limits =
                     Limits::new(self.settings.deadline.frame, &self.settings.priority, DropPlace::Relay);
-                self.host.insert(Hop::new(now, handle, conn, gate, VideoQueue::new(limits)));
+                let mut hop = Hop::new(now, handle, conn, gate, VideoQueue::new(limits));
+                if stream {
+                    hop.leave_video_to_streams();
+                }
+                self.host.insert(hop);
                 let streams = stream.then(|| StreamSender::new(self.settings.deadline.frame));
                 let stage = Stage::Joining(Joining::default());
                 self.peers.insert(handle.0, Peer { stage, streams });

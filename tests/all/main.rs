@@ -1,3 +1,10 @@
 //! The integration tests, as one binary.
 
 mod architecture;
+mod baseline;
+mod clean_link;
+mod delivery;
+mod determinism;
+mod hostile;
+mod pairing;
+mod session;

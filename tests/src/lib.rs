@@ -49,3 +49,5 @@ pub fn profile(text: &str) -> Profile {
 pub fn run(cell: &Cell) -> CellResult {
     sim::run_cell(cell, sim::Options::default()).unwrap_or_else(|error| panic!("{}: {error}", cell.id()))
 }
+
+pub mod trio;

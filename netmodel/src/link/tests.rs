@@ -177,6 +177,21 @@ fn a_schedule_changes_each_stage() {
 }
 
 #[test]
+fn what_an_entry_of_a_schedule_does_not_state_stays() {
+    let profile = down(
+        "delay = '5 ms'\n[[schedule]]\nat = '10 ms'\njitter = '1 ms'\n\
+         [[schedule]]\nat = '20 ms'\nduplicate = '0 %'\n[[schedule]]\nat = '30 ms'\ndelay = '50 ms'",
+    );
+    let (_, exits) = run(&mut link(&profile), &every(ms(10), 5, 100));
+    let delays: Vec<Span> = exits.iter().map(|exit| exit.at.since(Time::from_nanos(exit.payload))).collect();
+    assert_eq!(delays[0], ms(5));
+    for (delay, expected) in delays[1..].iter().zip([5, 5, 50, 50]) {
+        assert_ne!(*delay, ms(expected), "the jitter stays");
+        assert!(*delay > ms(expected - 4) && *delay < ms(expected + 4), "the delay stays: {delay}");
+    }
+}
+
+#[test]
 fn a_shorter_delay_overtakes_only_where_it_may() {
     let text = |order: &str| {
         format!(
@@ -399,6 +414,36 @@ proptest! {
                 let span = u128::from(exit.at.since(first.at).as_nanos() + 1);
                 prop_assert!(sent * 1_000_000_000 <= span * u128::from(bits));
             }
+        }
+    }
+
+    /// The draw contract: what one stage does to a packet shifts no draw of another.
+    #[test]
+    fn what_becomes_of_packets_shifts_no_draw(
+        profile in any_profile(), packets in any_packets(), loss in any_share(), queue in any_queue(),
+        outage in 0u64..100,
+    ) {
+        let jitter = Jitter { order: Order::Reorder, ..profile.jitter };
+        let rate = RateModel::Constant(Rate::from_bits_per_sec(5_000_000));
+        let calm = DirectionProfile {
+            jitter, delay: ms(900), loss: Loss::default(), rate: RateModel::Unlimited, schedule: vec![], ..profile
+        };
+        let outage = Change { at: ms(outage), outage: Some(ms(20)), ..Change::default() };
+        let loss = Loss { model: LossModel::Bernoulli { p: loss }, drop: vec![1, 5] };
+        let rough = DirectionProfile { loss, rate, queue, schedule: vec![outage], ..calm.clone() };
+        let fates = |profile: &DirectionProfile| {
+            let mut exits = run(&mut link(profile), &packets).1;
+            exits.sort_by_key(|exit| (exit.id, exit.duplicate));
+            exits
+        };
+        let (calm, rough) = (fates(&calm), fates(&rough));
+        for exit in rough {
+            let same = calm.iter().find(|e| (e.id, e.duplicate) == (exit.id, exit.duplicate));
+            let same = same.expect("a copy in one is a copy in the other");
+            prop_assert_eq!(same.corrupted, exit.corrupted);
+            let sending = (u64::from(exit.ip_bytes) * 8).div_ceil(5) * 1000;
+            let later = exit.at.since(same.at).as_nanos();
+            prop_assert!(later.abs_diff(exit.queued.as_nanos() + sending) <= 1000, "packet {}", exit.id);
         }
     }
 
