@@ -96,7 +96,7 @@ fn commands_are_executed_once_and_never_out_of_order() {
         count += 1;
         match (from, to) {
             // Poses and commands overtake each other and some are lost.
-            (End::Operator, End::Relay) | (End::Relay, End::Robot) if count % 7 == 0 => Fate::Lose,
+            (End::Operator, End::Relay) | (End::Relay, End::Robot) if count.is_multiple_of(7) => Fate::Lose,
             (End::Operator, End::Relay) | (End::Relay, End::Robot) => {
                 Fate::Late(Span::from_millis(1 + count * 37 % 60))
             }

@@ -220,6 +220,18 @@ fn under_way_is_limited() {
 }
 
 #[test]
+fn a_frame_of_17_packets_survives_bad_india_as_its_file_says() {
+    let profile = crate::builtin::profile("bad-india").unwrap().down;
+    let frames = 200_000;
+    let (verdicts, _) = run(&mut link(&profile), &every(Span::from_micros(3_900), frames * 17, 1200));
+    let whole = verdicts.chunks(17).filter(|frame| frame.iter().all(|v| *v == Verdict::Accepted)).count();
+    // Good at the first packet, and no move to bad at the 16 after it: 0.985 × (1 − p)¹⁶.
+    let expected = 0.985 * libm::pow(1.0 - 0.015 / 3.0 / 0.985, 16.0);
+    let share = whole as f64 / frames as f64;
+    assert!((share - expected).abs() < 0.004 && (share - 0.91).abs() < 0.007, "{share} for {expected}");
+}
+
+#[test]
 fn each_direction_has_draws_of_its_own() {
     let profile = down("loss = { kind = 'bernoulli', p = '50 %' }");
     let verdicts = |label: &str| {
