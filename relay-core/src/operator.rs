@@ -9,18 +9,20 @@ use units::Time;
 use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::{Enforce, Gate};
 use crate::end::{End, Readable};
-use crate::event::{DropPlace, DropReason, Event, Role};
+use crate::event::{DropPlace, DropReason, Event, FrameId, Role};
 use crate::loss::ReceiverLog;
 use crate::machine::{Machine, Output, Snapshot};
 use crate::settings::Settings;
 use crate::streams::FrameStreams;
-use crate::video::{Assembly, Limits, Progress, VideoQueue};
+use crate::video::{FrameBuffer, FrameReceiver, Limits, Outcome, VideoQueue};
 use crate::wire::{Message, PoseBatch, PoseEntry, VideoHeader};
 
 /// The operator's end.
 pub struct Operator {
     end: End,
-    assembly: Assembly,
+    frames: FrameReceiver,
+    /// Whole frames that nobody has taken yet, the newest last.
+    whole: VecDeque<(FrameId, FrameBuffer)>,
     streams: FrameStreams,
     received: ReceiverLog,
     /// The last poses with the time they were taken, the newest first.
@@ -42,7 +44,8 @@ impl Operator {
         let end = End::dial(now, params, dial, Role::Operator, gate, transport, VideoQueue::new(limits))?;
         Ok(Self {
             end,
-            assembly: Assembly::new(settings.deadline.reassembly),
+            frames: FrameReceiver::new(settings.deadline.reassembly),
+            whole: VecDeque::new(),
             streams: FrameStreams::default(),
             received: ReceiverLog::new(settings.feedback.interval),
             poses: VecDeque::new(),
@@ -85,7 +88,7 @@ impl Operator {
     fn take_messages(&mut self, now: Time) {
         while let Some(message) = self.end.poll_message() {
             match message {
-                Message::Video(header, _) => self.take_video(now, &header),
+                Message::Video(header, payload) => self.take_video(now, &header, payload),
                 Message::Poses(_) | Message::Commands(_) | Message::Feedback(_) => self.malformed(),
             }
         }
@@ -94,17 +97,28 @@ impl Operator {
         }
     }
 
-    fn take_video(&mut self, now: Time, header: &VideoHeader) {
+    fn take_video(&mut self, now: Time, header: &VideoHeader, payload: Bytes) {
         self.received.insert(now, header.seq);
-        match self.assembly.insert(now, header) {
-            Progress::New { complete: true, .. } => {
+        match self.frames.insert(now, header, payload) {
+            Outcome::Complete(data) => {
                 let (frame, bytes) = (header.frame, header.shape.frame_bytes);
                 self.end.events.push_back(Event::FrameDelivered { frame, bytes });
+                self.whole.push_back((frame, data));
+                if self.whole.len() > WHOLE_MAX {
+                    self.whole.pop_front();
+                }
             }
-            Progress::New { .. } | Progress::Useless => {}
-            Progress::Contradiction => self.malformed(),
+            Outcome::More => {}
+            Outcome::Contradiction => self.malformed(),
         }
         self.forget(now);
+    }
+
+    /// The bytes of a frame that arrived as datagrams, in order of arrival. Only the last eight wait
+    /// to be taken.
+    pub fn take_frame(&mut self) -> Option<(FrameId, Bytes)> {
+        let (frame, buffer) = self.whole.pop_front()?;
+        Some((frame, buffer.into_bytes()))
     }
 
     fn take_stream(&mut self, readable: Readable) {
@@ -124,7 +138,7 @@ impl Operator {
     }
 
     fn forget(&mut self, now: Time) {
-        while let Some(frame) = self.assembly.poll_forgotten(now) {
+        while let Some(frame) = self.frames.poll_forgotten(now) {
             let (place, reason) = (DropPlace::Operator, DropReason::Incomplete);
             self.end.events.push_back(Event::FrameDropped { frame, place, reason });
         }
@@ -156,7 +170,7 @@ impl Machine for Operator {
         loop {
             match self.end.poll_output(now, buffer) {
                 Some(Output::Wait(at)) => {
-                    return Output::Wait(at.min(self.received.due()).min(self.assembly.timeout()));
+                    return Output::Wait(at.min(self.received.due()).min(self.frames.timeout()));
                 }
                 Some(output) => return output,
                 None => {}
@@ -168,3 +182,6 @@ impl Machine for Operator {
         self.end.hop().map(|hop| hop.snapshot(0)).unwrap_or_default()
     }
 }
+
+/// Whole frames that wait to be taken; an end that only measures takes none.
+const WHOLE_MAX: usize = 8;

@@ -18,6 +18,12 @@ pub struct Settings {
     pub loss_detection: LossDetection,
     /// When the relay skips whole frames because the link loses packets.
     pub skip: Skip,
+    /// Whether missing packets are sent again.
+    pub repair: Repair,
+    /// Whether parity travels beside a frame, and how much.
+    pub fec: Fec,
+    /// Whether the robot is asked for smaller frames on a link too thin for full ones.
+    pub resize: Resize,
     /// How frames travel.
     pub delivery: Delivery,
     /// How old a frame may get in a machine before it is given up there.
@@ -121,6 +127,112 @@ pub enum LossMeasure {
     Transport,
     /// What the receiver's feedback says never arrived.
     App,
+}
+
+/// Selective retransmission, driven by the receiver's feedback and not by QUIC's loss detection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Repair {
+    /// Whether missing packets of a frame are sent again. Default true. Costs only what is lost.
+    pub enabled: bool,
+    /// Nothing is sent again that cannot be at the operator this long after the relay got the
+    /// frame. Default `"1 s"`. Shorter saves the bytes of frames that come too late to be seen;
+    /// longer completes more frames. Range 10 ms to 60 s.
+    #[schemars(with = "String")]
+    pub deadline: Span,
+    /// Packets sent again beyond those that a frame needs, where so many were lost: insurance
+    /// against losing the repair. Default 1. Range 0 to 16.
+    pub spare: u32,
+}
+
+impl Default for Repair {
+    fn default() -> Self {
+        Self { enabled: true, deadline: Span::from_secs(1), spare: 1 }
+    }
+}
+
+/// Parity beside frames, so that a frame survives losses without waiting for a round trip.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fec {
+    /// Whether and how. Default `"block"`.
+    pub kind: FecKind,
+    /// How much. Default `"adaptive"`.
+    pub amount: FecAmount,
+    /// With `amount = "fixed"`: parity packets for each packet of a frame. Default `"50 %"`.
+    #[schemars(with = "String")]
+    pub ratio: Share,
+    /// With `amount = "adaptive"`: the share of main-camera frames that may still be lost. Default
+    /// `"0.3 %"`. Less costs more parity.
+    #[schemars(with = "String")]
+    pub residual_main: Share,
+    /// The same for wrist cameras, whose missing frames show less. Default `"3 %"`.
+    #[schemars(with = "String")]
+    pub residual_wrist: Share,
+    /// With `amount = "adaptive"`: most parity packets for each packet of a frame. Default
+    /// `"100 %"`.
+    #[schemars(with = "String")]
+    pub overhead_max: Share,
+}
+
+impl Default for Fec {
+    fn default() -> Self {
+        Self {
+            kind: FecKind::Block,
+            amount: FecAmount::Adaptive,
+            ratio: Share::from_parts_per_billion(500_000_000),
+            residual_main: Share::from_parts_per_billion(3_000_000),
+            residual_wrist: Share::from_parts_per_billion(30_000_000),
+            overhead_max: Share::ALL,
+        }
+    }
+}
+
+/// The ways parity can be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FecKind {
+    /// No parity.
+    None,
+    /// Reed-Solomon parity over the packets of one frame.
+    Block,
+}
+
+/// How the amount of parity is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FecAmount {
+    /// As `ratio` says.
+    Fixed,
+    /// From the measured share and burst length of loss, no more than the residual asks for.
+    Adaptive,
+}
+
+/// Asking the robot for smaller frames before any is dropped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Resize {
+    /// Whether the relay asks. Default true. Keeps the frame rate on a thin link and costs picture
+    /// detail.
+    pub enabled: bool,
+    /// The smallest size asked for, as a share of the full size. Default `"20 %"`. Wrist cameras
+    /// reach it before the main camera is made smaller than them.
+    #[schemars(with = "String")]
+    pub floor: Share,
+    /// The share of the measured rate that video may take, parity and headers included. Default
+    /// `"90 %"`. More gives a better picture and a longer queue.
+    #[schemars(with = "String")]
+    pub use_of_rate: Share,
+}
+
+impl Default for Resize {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            floor: Share::from_parts_per_billion(200_000_000),
+            use_of_rate: Share::from_parts_per_billion(900_000_000),
+        }
+    }
 }
 
 /// How frames travel between relay and operator.
@@ -296,6 +408,15 @@ impl Settings {
             &self.deadline.frame,
             "10 ms to 60 s",
         );
+        let repair = self.repair.deadline;
+        check("repair.deadline", within(repair, 10, 60_000), &repair, "10 ms to 60 s");
+        check("repair.spare", self.repair.spare <= 16, &self.repair.spare, "0 to 16");
+        let floor = self.resize.floor;
+        let floor_low = Share::from_parts_per_billion(10_000_000);
+        check("resize.floor", floor >= floor_low, &floor, "1 % to 100 %");
+        let used = self.resize.use_of_rate;
+        let used_low = Share::from_parts_per_billion(100_000_000);
+        check("resize.use_of_rate", used >= used_low, &used, "10 % to 100 %");
         let reassembly = self.deadline.reassembly;
         check("deadline.reassembly", within(reassembly, 10, 60_000), &reassembly, "10 ms to 60 s");
         let waiting = self.priority.frames_waiting_max;

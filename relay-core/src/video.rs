@@ -3,7 +3,9 @@
 mod assembly;
 mod frame_buffer;
 mod queue;
+mod receiver;
 
 pub(crate) use assembly::{Assembly, Progress};
 pub(crate) use frame_buffer::FrameBuffer;
-pub(crate) use queue::{Limits, VideoQueue};
+pub(crate) use receiver::{FrameReceiver, Outcome};
+pub(crate) use queue::{Finished, Limits, VideoQueue};

@@ -24,9 +24,11 @@ pub(crate) enum Progress {
 struct Partial {
     number: u32,
     shape: FrameShape,
+    parity: u8,
     since: Time,
+    /// Pieces that are still needed, of fragments and parity alike.
     missing: u16,
-    /// One bit a fragment.
+    /// One bit a fragment, then one a parity fragment.
     arrived: Vec<u64>,
 }
 
@@ -63,20 +65,20 @@ impl Assembly {
         let (partial, first) = if let Some(partial) = found {
             (partial, false)
         } else {
-            let words = usize::from(header.shape.count).div_ceil(64);
+            let words = (usize::from(header.shape.count) + usize::from(header.parity)).div_ceil(64);
             let mut arrived = self.spare.pop().unwrap_or_default();
             arrived.clear();
             arrived.resize(words, 0);
-            let partial =
-                Partial { number, shape: header.shape, since: now, missing: header.shape.count, arrived };
+            let (shape, parity) = (header.shape, header.parity);
+            let partial = Partial { number, shape, parity, since: now, missing: shape.count, arrived };
             frames.push_back(partial);
             (frames.back_mut().expect("just pushed"), true)
         };
-        if partial.shape != header.shape {
+        if partial.shape != header.shape || partial.parity != header.parity {
             return Progress::Contradiction;
         }
         let (word, bit) = (usize::from(header.index / 64), 1u64 << (header.index % 64));
-        if partial.arrived[word] & bit != 0 {
+        if partial.missing == 0 || partial.arrived[word] & bit != 0 {
             return Progress::Useless;
         }
         partial.arrived[word] |= bit;
@@ -125,7 +127,7 @@ mod tests {
 
     fn header(number: u32, index: u16, count: u16) -> VideoHeader {
         let shape = FrameShape { frame_bytes: u32::from(count) * 10, count };
-        VideoHeader { seq: 0, frame: FrameId { camera: Camera(2), number }, index, shape }
+        VideoHeader { seq: 0, frame: FrameId { camera: Camera(2), number }, index, shape, parity: 2 }
     }
 
     const T0: Time = Time::from_nanos(5_000_000_000);
@@ -144,6 +146,16 @@ mod tests {
         assert_eq!(assembly.insert(T0, &header(7, 2, 4)), Progress::Contradiction);
         assert_eq!(assembly.insert(T0, &header(7, 2, 3)), new(false, true));
         assert_eq!(assembly.insert(T0, &header(7, 2, 3)), Progress::Useless);
+    }
+
+    #[test]
+    fn parity_stands_in_for_fragments() {
+        let mut assembly = assembly();
+        assembly.insert(T0, &header(7, 3, 3));
+        assembly.insert(T0, &header(7, 2, 3));
+        let complete = Progress::New { first: false, complete: true };
+        assert_eq!(assembly.insert(T0, &header(7, 4, 3)), complete);
+        assert_eq!(assembly.insert(T0, &header(7, 0, 3)), Progress::Useless);
     }
 
     #[test]

@@ -44,8 +44,19 @@ impl Limits {
 pub(crate) struct Cut<'a> {
     pub(crate) frame: FrameId,
     pub(crate) shape: FrameShape,
+    pub(crate) parity: u8,
     pub(crate) index: u16,
     pub(crate) buffer: &'a FrameBuffer,
+}
+
+/// A frame whose last piece has just gone out.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) frame: FrameId,
+    pub(crate) since: Time,
+    pub(crate) shape: FrameShape,
+    pub(crate) parity: u8,
+    pub(crate) buffer: FrameBuffer,
 }
 
 #[derive(Debug)]
@@ -55,6 +66,7 @@ struct Waiting {
     buffer: FrameBuffer,
     /// How it is cut for this hop; fixed when the first piece goes.
     shape: Option<FrameShape>,
+    parity: u8,
     next_index: u16,
     bytes_sent: u64,
 }
@@ -139,6 +151,7 @@ impl VideoQueue {
             since: now,
             buffer,
             shape: None,
+            parity: 0,
             next_index: 0,
             bytes_sent: 0,
         });
@@ -159,24 +172,33 @@ impl VideoQueue {
         self.queued_bytes > 0 && self.pick(payload_max).is_some()
     }
 
-    /// Hands the next piece to `send` and forgets it. `send` says how many bytes it made of it.
-    pub(crate) fn pop(&mut self, payload_max: usize, send: impl FnOnce(Cut<'_>) -> u64) -> bool {
-        let Some((camera, position)) = self.pick(payload_max) else { return false };
+    /// Hands the next piece to `send`, which says how many bytes it made of it. `plan` says how much
+    /// parity a frame gets, when its first piece goes. A frame whose last piece went is returned.
+    pub(crate) fn pop(
+        &mut self,
+        payload_max: usize,
+        plan: impl FnOnce(FrameId, FrameShape) -> u8,
+        send: impl FnOnce(Cut<'_>) -> u64,
+    ) -> Option<Finished> {
+        let (camera, position) = self.pick(payload_max)?;
         let waiting = &mut self.cameras[camera][position];
         let frame = FrameId { camera: Camera(camera as u8), number: waiting.number };
-        let cut = waiting.shape.or_else(|| FrameShape::cut(waiting.buffer.frame_bytes(), payload_max));
-        let Some(shape) = cut else { return false };
-        waiting.shape = Some(shape);
-        let index = waiting.next_index;
-        waiting.bytes_sent += send(Cut { frame, shape, index, buffer: &waiting.buffer });
+        let shape = waiting.shape.or_else(|| FrameShape::cut(waiting.buffer.frame_bytes(), payload_max))?;
+        if waiting.shape.is_none() {
+            waiting.shape = Some(shape);
+            waiting.parity = plan(frame, shape);
+        }
+        let (index, parity) = (waiting.next_index, waiting.parity);
+        waiting.bytes_sent += send(Cut { frame, shape, parity, index, buffer: &waiting.buffer });
         waiting.next_index += 1;
         self.turn = camera + 1;
-        if waiting.next_index == shape.count {
-            let (packets, bytes) = (u32::from(shape.count), waiting.bytes_sent);
-            self.remove(camera, position);
-            self.events.push_back(Event::FrameForwarded { frame, packets, bytes });
+        if waiting.next_index < shape.count {
+            return None;
         }
-        true
+        let (packets, bytes) = (u32::from(shape.count), waiting.bytes_sent);
+        let Waiting { since, buffer, .. } = self.remove(camera, position)?;
+        self.events.push_back(Event::FrameForwarded { frame, packets, bytes });
+        Some(Finished { frame, since, shape, parity, buffer })
     }
 
     /// Takes the next whole frame that has not begun, for a transport that cuts by itself.
@@ -281,10 +303,11 @@ mod tests {
     fn next(queue: &mut VideoQueue, now: Time) -> Option<(u8, u32, u16)> {
         let mut popped = None;
         if queue.is_ready(now, 1000) {
-            queue.pop(1000, |cut| {
+            let send = |cut: Cut<'_>| {
                 popped = Some((cut.frame.camera.0, cut.frame.number, cut.index));
                 1
-            });
+            };
+            queue.pop(1000, |_, _| 0, send);
         }
         popped
     }

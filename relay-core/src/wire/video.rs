@@ -7,7 +7,7 @@ use super::{CAMERAS_MAX, FRAGMENTS_MAX, FRAME_BYTES_MAX, Malformed, TYPE_VIDEO, 
 use crate::event::{Camera, FrameId};
 
 /// Bytes before the payload of a video datagram.
-pub(crate) const VIDEO_HEADER_BYTES: usize = 18;
+pub(crate) const VIDEO_HEADER_BYTES: usize = 19;
 
 /// How a frame is cut: `count` fragments of equal size, the last one shorter where it must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,10 +22,10 @@ impl FrameShape {
     /// Cuts a frame into as few fragments of at most `payload_max` bytes as it takes, balanced.
     /// `None` if that is more than [`FRAGMENTS_MAX`], or the frame is empty or too large.
     pub(crate) fn cut(frame_bytes: u32, payload_max: usize) -> Option<Self> {
-        if frame_bytes == 0 || frame_bytes > FRAME_BYTES_MAX || payload_max == 0 {
+        if frame_bytes == 0 || frame_bytes > FRAME_BYTES_MAX || payload_max < 2 {
             return None;
         }
-        let count = u16::try_from((frame_bytes as usize).div_ceil(payload_max)).ok()?;
+        let count = u16::try_from((frame_bytes as usize).div_ceil(payload_max & !1)).ok()?;
         Self { frame_bytes, count }.checked()
     }
 
@@ -37,9 +37,10 @@ impl FrameShape {
         in_range.then_some(self)
     }
 
-    /// Payload bytes of every fragment but the last.
+    /// Payload bytes of every fragment but the last, and of every parity fragment. Even, since the
+    /// parity code works on pairs of bytes.
     pub(crate) fn fragment_bytes(self) -> u32 {
-        self.frame_bytes.div_ceil(u32::from(self.count.max(1)))
+        self.frame_bytes.div_ceil(u32::from(self.count.max(1))).next_multiple_of(2)
     }
 
     /// The bytes of the frame that fragment `index` carries.
@@ -58,10 +59,12 @@ pub(crate) struct VideoHeader {
     pub(crate) seq: u32,
     /// The frame.
     pub(crate) frame: FrameId,
-    /// Which part of it.
+    /// Which part of it: below the shape's count a fragment, from there on a parity fragment.
     pub(crate) index: u16,
     /// How it is cut.
     pub(crate) shape: FrameShape,
+    /// Parity fragments that belong to the frame.
+    pub(crate) parity: u8,
 }
 
 impl VideoHeader {
@@ -73,6 +76,7 @@ impl VideoHeader {
         out.put_u32(self.shape.frame_bytes);
         out.put_u16(self.shape.count);
         out.put_u16(self.index);
+        out.put_u8(self.parity);
     }
 
     pub(super) fn decode(reader: &mut Reader) -> Result<Self, Malformed> {
@@ -81,16 +85,30 @@ impl VideoHeader {
         let number = reader.u32()?;
         let shape = FrameShape { frame_bytes: reader.u32()?, count: reader.u16()? };
         let index = reader.u16()?;
+        let parity = reader.u8()?;
         let shape = shape.checked().ok_or(Malformed::Field)?;
-        if usize::from(camera.0) >= CAMERAS_MAX || index >= shape.count {
+        if usize::from(camera.0) >= CAMERAS_MAX || index >= shape.count + u16::from(parity) {
             return Err(Malformed::Field);
         }
-        Ok(Self { seq, frame: FrameId { camera, number }, index, shape })
+        Ok(Self { seq, frame: FrameId { camera, number }, index, shape, parity })
     }
 
     /// Whether a payload of `length` is what this fragment must carry.
     pub(super) fn check_payload(&self, length: usize) -> Result<(), Malformed> {
-        if self.shape.range(self.index).len() == length { Ok(()) } else { Err(Malformed::Field) }
+        if self.payload_bytes() == length { Ok(()) } else { Err(Malformed::Field) }
+    }
+
+    /// Bytes of this fragment's payload.
+    pub(crate) fn payload_bytes(&self) -> usize {
+        match self.parity_index() {
+            None => self.shape.range(self.index).len(),
+            Some(_) => self.shape.fragment_bytes() as usize,
+        }
+    }
+
+    /// Which of the frame's parity fragments this is, if it is one.
+    pub(crate) fn parity_index(&self) -> Option<u8> {
+        self.index.checked_sub(self.shape.count).map(|index| index as u8)
     }
 }
 
@@ -104,9 +122,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fragments_cover_the_frame_exactly(frame_bytes in 1u32..200_000, payload_max in 1usize..1500) {
+        fn fragments_cover_the_frame_exactly(frame_bytes in 1u32..200_000, payload_max in 2usize..1500) {
             let Some(shape) = FrameShape::cut(frame_bytes, payload_max) else {
-                let count = (frame_bytes as usize).div_ceil(payload_max);
+                let count = (frame_bytes as usize).div_ceil(payload_max & !1);
                 let uncuttable = FrameShape { frame_bytes, count: count as u16 }.checked().is_none();
                 prop_assert!(count > usize::from(FRAGMENTS_MAX) || uncuttable);
                 return Ok(());
@@ -122,18 +140,19 @@ mod tests {
         }
 
         #[test]
-        fn headers_survive_the_wire(seq: u32, camera in 0u8..8, number: u32, frame_bytes in 1u32..100_000, pick: u16) {
+        fn headers_survive_the_wire(seq: u32, camera in 0u8..8, number: u32, frame_bytes in 1u32..100_000, pick: u16, parity: u8) {
             let shape = FrameShape::cut(frame_bytes, 1150).expect("in range");
             let header = VideoHeader {
                 seq,
                 frame: FrameId { camera: Camera(camera), number },
-                index: pick % shape.count,
+                index: pick % (shape.count + u16::from(parity)),
                 shape,
+                parity,
             };
             let mut out = BytesMut::new();
             header.encode(&mut out);
             prop_assert_eq!(out.len(), VIDEO_HEADER_BYTES);
-            let payload = Bytes::from(vec![7; shape.range(header.index).len()]);
+            let payload = Bytes::from(vec![7; header.payload_bytes()]);
             out.extend_from_slice(&payload);
             prop_assert_eq!(Message::decode(out.freeze()), Ok(Message::Video(header, payload)));
         }
