@@ -6,11 +6,11 @@
 
 use bytes::Bytes;
 use quinn_proto::{Connection, ConnectionHandle, Transmit as QuinnTransmit};
-use units::{Span, Time};
+use units::{Size, Span, Time};
 
 use crate::arena::Arena;
 use crate::clock::Clock;
-use crate::congestion::{Gate, GateState};
+use crate::congestion::{Gate, GateState, Held, TICK};
 use crate::loss::SentLog;
 use crate::machine::{Counters, Snapshot};
 use crate::pacer::{Pacer, PacingRate};
@@ -32,6 +32,10 @@ pub(crate) struct Hop {
     quinn_timeout: Time,
     /// When the pacer admits what is waiting.
     paced_until: Time,
+    /// When the control law is next told that time passes; never while nothing happens.
+    tick_at: Time,
+    /// Bounds what the pacer lets go at once.
+    burst_bytes_max: u64,
     pub(crate) malformed: u64,
     limit_hits: u64,
     packets_received: u64,
@@ -43,6 +47,7 @@ impl Hop {
         handle: ConnectionHandle,
         conn: Connection,
         gate: Gate,
+        burst: Size,
         video: VideoQueue,
     ) -> Self {
         let mtu = u64::from(conn.current_mtu());
@@ -58,6 +63,8 @@ impl Hop {
             touched: true,
             quinn_timeout: Time::ZERO,
             paced_until: Time::MAX,
+            tick_at: Time::MAX,
+            burst_bytes_max: burst.as_bytes(),
             malformed: 0,
             limit_hits: 0,
             packets_received: 0,
@@ -93,8 +100,35 @@ impl Hop {
         self.conn.datagrams().max_size()
     }
 
-    pub(crate) fn handle_feedback(&mut self, feedback: &Feedback) {
-        self.sent_log.handle(feedback);
+    /// From now on the receiver's reports drive the control law for video, and not quinn.
+    pub(crate) fn drive_by_app(&mut self, now: Time) {
+        self.sent_log.track_flight();
+        self.gate.drive_by_app(now);
+    }
+
+    pub(crate) fn handle_feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.sent_log.handle(now, feedback);
+        self.take_outcomes(now);
+    }
+
+    fn take_outcomes(&mut self, now: Time) {
+        while let Some(outcome) = self.sent_log.poll_outcome() {
+            self.gate.on_outcome(now, outcome);
+            self.touched = true;
+        }
+    }
+
+    /// Tells the law that time passes, while there is traffic.
+    fn tick(&mut self, now: Time) {
+        if now < self.tick_at {
+            return;
+        }
+        self.sent_log.expire(now);
+        self.take_outcomes(now);
+        self.gate.tick(now);
+        let waits = self.gate.state().in_flight_bytes > 0 || self.sent_log.has_flight();
+        let traffic = waits || self.video.queued_bytes() > 0;
+        self.tick_at = if traffic { now + TICK } else { Time::MAX };
     }
 
     /// Packets and losses as the receiver's feedback has them.
@@ -109,7 +143,7 @@ impl Hop {
     }
 
     pub(crate) fn timeout(&self) -> Time {
-        self.quinn_timeout.min(self.paced_until)
+        self.quinn_timeout.min(self.paced_until).min(self.tick_at)
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Time, clock: Clock) {
@@ -117,7 +151,8 @@ impl Hop {
             self.conn.handle_timeout(clock.instant(now));
             self.touched = true;
         }
-        if now >= self.paced_until {
+        // What was held back may go now: by the pacer, or by a window that a tick opened.
+        if now >= self.paced_until.min(self.tick_at) {
             self.touched = true;
         }
     }
@@ -133,19 +168,41 @@ impl Hop {
         if !self.touched {
             return None;
         }
+        self.tick(now);
         let video_packet = self.feed(now, arena);
         buffer.clear();
         let transmit = self.conn.poll_transmit(clock.instant(now), 1, buffer);
-        if let Some(transmit) = &transmit
-            && video_packet
-        {
-            self.pacer.on_sent(transmit.size as u64);
+        if let Some(transmit) = &transmit {
+            let bytes = transmit.size as u64;
+            if video_packet {
+                self.pacer.on_sent(bytes);
+                self.left(now, bytes);
+            }
+            self.tick_at = self.tick_at.min(now + TICK);
         }
         if transmit.is_none() {
             self.touched = false;
             self.quinn_timeout = self.conn.poll_timeout().map_or(Time::MAX, |at| clock.time(at));
         }
         transmit
+    }
+
+    /// Notes that the video datagram handed over last has left.
+    fn left(&mut self, now: Time, bytes: u64) {
+        if self.sent_log.tracks_flight()
+            && let Some(sent) = self.sent_log.on_left(bytes, self.gate.is_app_limited())
+        {
+            self.gate.on_sent(now, &sent);
+        }
+    }
+
+    /// How fast video may go, by the law or, where it leaves it open, by its window.
+    fn pacing(&self, state: &GateState) -> PacingRate {
+        let packet_bytes = u64::from(self.conn.current_mtu());
+        let rate = state.pacing.unwrap_or_else(|| {
+            PacingRate::from_window(state.window_bytes, self.conn.rtt().into(), packet_bytes)
+        });
+        PacingRate { burst_bytes: rate.burst_bytes.min(self.burst_bytes_max), ..rate }
     }
 
     /// Hands quinn the next datagram if one may go. Says whether it was video.
@@ -158,20 +215,20 @@ impl Hop {
         }
         let payload_max = bytes_max.saturating_sub(VIDEO_HEADER_BYTES);
         if !self.video.is_ready(now, payload_max) {
-            self.gate.set_app_limited(true);
+            self.gate.set_held(Held::ByData);
             return false;
         }
         let packet_bytes = u64::from(self.conn.current_mtu());
         let state = self.gate.state();
         if !state.admits(packet_bytes) {
-            self.gate.set_app_limited(false);
+            self.gate.set_held(Held::ByWindow);
             return false;
         }
-        let rate = PacingRate::from_window(state.window_bytes, self.conn.rtt().into(), packet_bytes);
-        self.pacer.set_rate(now, rate);
+        self.pacer.set_rate(now, self.pacing(&state));
         let at = self.pacer.admits_at(now, packet_bytes);
         if at > now {
-            self.gate.set_app_limited(false);
+            let fits = state.pacing.is_none() && state.admits(self.video.queued_bytes());
+            self.gate.set_held(Held::ByPacer { fits });
             self.paced_until = at;
             return false;
         }
@@ -204,7 +261,7 @@ impl Hop {
 
     pub(crate) fn snapshot(&self, skipped: u64) -> Snapshot {
         let stats = self.conn.stats();
-        let GateState { window_bytes, in_flight_bytes, congestion_events } = self.gate.state();
+        let GateState { window_bytes, in_flight_bytes, congestion_events, .. } = self.gate.state();
         let (app_packets_judged, app_packets_lost) = self.sent_log.judged();
         Snapshot {
             window_bytes,

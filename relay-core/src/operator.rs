@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use bytes::{Bytes, BytesMut};
 use units::Time;
 
+use crate::clock::Clock;
 use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::{Enforce, Gate};
 use crate::end::{End, Readable};
@@ -36,10 +37,19 @@ impl Operator {
         dial: Dial,
         settings: &Settings,
     ) -> Result<Self, SetupError> {
-        let gate = Gate::new(&settings.congestion, Enforce::Gate);
+        let gate = Gate::new(&settings.congestion, Enforce::Gate, Clock::new(params.epoch));
         let transport = config::operator_hop(settings, gate.factory());
         let limits = Limits::new(settings.deadline.frame, &settings.priority, DropPlace::Operator);
-        let end = End::dial(now, params, dial, Role::Operator, gate, transport, VideoQueue::new(limits))?;
+        let end = End::dial(
+            now,
+            params,
+            dial,
+            Role::Operator,
+            gate,
+            settings.congestion.burst,
+            transport,
+            VideoQueue::new(limits),
+        )?;
         Ok(Self {
             end,
             assembly: Assembly::new(settings.deadline.reassembly),

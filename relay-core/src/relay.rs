@@ -22,7 +22,7 @@ use crate::event::{DropPlace, DropReason, Event, LeaveReason, Role};
 use crate::hop::Hop;
 use crate::host::{Host, Received};
 use crate::machine::{Machine, Output, Snapshot};
-use crate::settings::{DeliveryKind, LossMeasure, Settings};
+use crate::settings::{CongestionFeedback, DeliveryKind, LossMeasure, Settings};
 use crate::streams::StreamSender;
 use crate::video::{FrameBuffer, Limits, Progress, VideoQueue};
 use crate::wire::{Hello, Message, PoseBatch, VideoHeader, Welcome, WelcomeStatus};
@@ -78,7 +78,8 @@ impl Relay {
             return;
         }
         let stream = self.settings.delivery.kind == DeliveryKind::Stream;
-        let gate = Gate::new(&self.settings.congestion, if stream { Enforce::Quinn } else { Enforce::Gate });
+        let enforce = if stream { Enforce::Quinn } else { Enforce::Gate };
+        let gate = Gate::new(&self.settings.congestion, enforce, self.host.clock);
         // Which role the peer has is not known yet, and need not be: towards the robot only
         // commands go, which wait for no window.
         let mut server =
@@ -90,7 +91,8 @@ impl Relay {
             Ok((handle, conn)) => {
                 let limits =
                     Limits::new(self.settings.deadline.frame, &self.settings.priority, DropPlace::Relay);
-                self.host.insert(Hop::new(now, handle, conn, gate, VideoQueue::new(limits)));
+                let burst = self.settings.congestion.burst;
+                self.host.insert(Hop::new(now, handle, conn, gate, burst, VideoQueue::new(limits)));
                 let streams = stream.then(|| StreamSender::new(self.settings.deadline.frame));
                 let stage = Stage::Joining(Joining::default());
                 self.peers.insert(handle.0, Peer { stage, streams });
@@ -109,7 +111,7 @@ impl Relay {
             match event {
                 QuinnEvent::ConnectionLost { reason } => self.leave(handle, leave_reason(&reason)),
                 QuinnEvent::Stream(StreamEvent::Opened { dir: Dir::Bi } | StreamEvent::Readable { .. }) => {
-                    self.read_hello(handle);
+                    self.read_hello(now, handle);
                 }
                 QuinnEvent::Stream(StreamEvent::Finished { id } | StreamEvent::Stopped { id, .. }) => {
                     if let Some(streams) = self.peers.get_mut(&handle.0).and_then(|p| p.streams.as_mut()) {
@@ -141,7 +143,7 @@ impl Relay {
             (Role::Operator, Ok(Message::Poses(batch))) => self.take_poses(now, handle, session, batch),
             (Role::Operator, Ok(Message::Feedback(feedback))) => {
                 if let Some(hop) = self.host.hop_mut(handle) {
-                    hop.handle_feedback(&feedback);
+                    hop.handle_feedback(now, &feedback);
                 }
             }
             _ => self.malformed(handle),
@@ -218,14 +220,14 @@ impl Relay {
         }
     }
 
-    fn read_hello(&mut self, handle: ConnectionHandle) {
+    fn read_hello(&mut self, now: Time, handle: ConnectionHandle) {
         let Some(peer) = self.peers.get_mut(&handle.0) else { return };
         let Stage::Joining(joining) = &mut peer.stage else { return };
         let Some(hop) = self.host.hop_mut(handle) else { return };
         hop.touch();
         let Some(read) = joining.read(&mut hop.conn) else { return };
         if let Ok(hello) = read {
-            self.admit(handle, hello);
+            self.admit(now, handle, hello);
         } else {
             self.malformed(handle);
             self.turn_away(handle);
@@ -233,7 +235,7 @@ impl Relay {
     }
 
     /// Puts a peer into its session, if there is room in it.
-    fn admit(&mut self, handle: ConnectionHandle, hello: Hello) {
+    fn admit(&mut self, now: Time, handle: ConnectionHandle, hello: Hello) {
         let room = self.sessions.contains_key(&hello.session) || self.sessions.len() < SESSIONS_MAX;
         let Hello { role, session: id } = hello;
         let admitted = room
@@ -244,6 +246,15 @@ impl Relay {
         self.answer_hello(handle, WelcomeStatus::Joined);
         if let Some(peer) = self.peers.get_mut(&handle.0) {
             peer.stage = Stage::Member { session: id, role };
+        }
+        let congestion = &self.settings.congestion;
+        let datagrams = self.settings.delivery.kind == DeliveryKind::Datagram;
+        if role == Role::Operator
+            && datagrams
+            && congestion.feedback == CongestionFeedback::App
+            && let Some(hop) = self.host.hop_mut(handle)
+        {
+            hop.drive_by_app(now);
         }
         if role == Role::Robot {
             // A robot that comes again counts its frames from the start.

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use bytes::{Bytes, BytesMut};
 use units::{Size, Span, Time};
 
+use crate::clock::Clock;
 use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::{Enforce, Gate};
 use crate::end::End;
@@ -33,11 +34,21 @@ impl Robot {
         let congestion = Congestion {
             kind: CongestionKind::Cubic,
             initial_window: Size::from_bytes(ROBOT_HOP_WINDOW_BYTES),
+            ..Congestion::default()
         };
-        let gate = Gate::new(&congestion, Enforce::Gate);
+        let gate = Gate::new(&congestion, Enforce::Gate, Clock::new(params.epoch));
         let transport = config::robot_hop(settings, gate.factory());
         let limits = Limits::new(settings.deadline.frame, &settings.priority, DropPlace::Robot);
-        let end = End::dial(now, params, dial, Role::Robot, gate, transport, VideoQueue::new(limits))?;
+        let end = End::dial(
+            now,
+            params,
+            dial,
+            Role::Robot,
+            gate,
+            congestion.burst,
+            transport,
+            VideoQueue::new(limits),
+        )?;
         Ok(Self { end, executed: None, command_age_max: settings.pose.age_max })
     }
 

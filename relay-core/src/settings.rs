@@ -43,11 +43,27 @@ pub struct Congestion {
     /// Range 2.4 kB to 10 MB.
     #[schemars(with = "String")]
     pub initial_window: Size,
+    /// Which feedback drives the law. Default `"transport"`. `"app"` knows when each packet
+    /// arrived and does not take reordering for loss, but hears of it only every
+    /// `feedback.interval`. It applies to video datagrams from the relay to the operator;
+    /// everything else stays with `"transport"`.
+    pub feedback: CongestionFeedback,
+    /// Most bytes that leave the pacer at once; a law that asks for less gets less. Default
+    /// `"400 kB"`, which leaves it to the law: for a law without a pacing rate of its own that is
+    /// what its window sends in 2 ms, but 10 to 256 packets, as in quinn. Smaller is kinder to
+    /// short queues and makes a frame take longer to leave. Range 1.2 kB to 10 MB.
+    #[schemars(with = "String")]
+    pub burst: Size,
 }
 
 impl Default for Congestion {
     fn default() -> Self {
-        Self { kind: CongestionKind::Cubic, initial_window: Size::from_bytes(12_000) }
+        Self {
+            kind: CongestionKind::Cubic,
+            initial_window: Size::from_bytes(12_000),
+            feedback: CongestionFeedback::Transport,
+            burst: Size::from_bytes(400_000),
+        }
     }
 }
 
@@ -59,6 +75,24 @@ pub enum CongestionKind {
     NewReno,
     /// Cuts its window by three tenths on loss and grows back along a cubic (RFC 9438).
     Cubic,
+    /// Slows down when a standing queue shows over the path's own delay, by the jitter's measure, and
+    /// takes isolated loss for noise.
+    Delay,
+    /// No congestion control at all: everything goes as soon as it is there. For separating
+    /// causes on a modelled link. Unsafe on a real network, which it can bring to a halt for
+    /// everybody.
+    Open,
+}
+
+/// Where a control law learns what became of its packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CongestionFeedback {
+    /// From QUIC's acknowledgements and its loss detection.
+    Transport,
+    /// From the receiver's reports of sequence numbers and arrival times. A packet that nothing is
+    /// heard of for three round trips, and at least a second, counts as lost.
+    App,
 }
 
 /// How QUIC decides that a packet is lost (RFC 9002 §6.1), on the operator hop in both directions.
@@ -282,6 +316,13 @@ impl Settings {
             (2_400..=10_000_000).contains(&window.as_bytes()),
             &window,
             "2.4 kB to 10 MB",
+        );
+        let burst = self.congestion.burst;
+        check(
+            "congestion.burst",
+            (1_200..=10_000_000).contains(&burst.as_bytes()),
+            &burst,
+            "1.2 kB to 10 MB",
         );
         let packets = self.loss_detection.packet_threshold;
         check("loss_detection.packet_threshold", (3..=10_000).contains(&packets), &packets, "3 to 10000");

@@ -4,7 +4,18 @@ use std::collections::VecDeque;
 
 use units::{Span, Time};
 
+use super::flight::Flight;
+use crate::congestion::{Acked, Lost, Sent};
 use crate::wire::Feedback;
+
+/// What became of a datagram in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The receiver has it.
+    Acked(Acked),
+    /// It is given up. It may still turn out to have arrived.
+    Lost(Lost),
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
@@ -14,16 +25,20 @@ enum Fate {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Sent {
+struct Entry {
     at: Time,
     fate: Fate,
+    /// Its UDP payload; zero until it is known.
+    bytes: u32,
+    in_flight: bool,
+    app_limited: bool,
 }
 
 /// What a sender knows of its datagrams by sequence number.
 #[derive(Debug)]
 pub(crate) struct SentLog {
     first: u32,
-    sent: VecDeque<Sent>,
+    sent: VecDeque<Entry>,
     /// Everything below has been judged.
     judged_to: u32,
     /// When the newest datagram known to have arrived was sent.
@@ -31,6 +46,8 @@ pub(crate) struct SentLog {
     judged: u64,
     lost: u64,
     limit_hits: u64,
+    /// What is in flight, where somebody wants to know.
+    flight: Option<Flight>,
 }
 
 impl SentLog {
@@ -43,19 +60,55 @@ impl SentLog {
             judged: 0,
             lost: 0,
             limit_hits: 0,
+            flight: None,
         }
+    }
+
+    /// From now on keeps count of what is in flight and has [outcomes](Self::poll_outcome).
+    pub(crate) fn track_flight(&mut self) {
+        self.flight.get_or_insert_default();
+    }
+
+    pub(crate) fn tracks_flight(&self) -> bool {
+        self.flight.is_some()
     }
 
     /// The number for the datagram that is sent now.
     pub(crate) fn assign(&mut self, now: Time) -> u32 {
         if self.sent.len() >= SENT_MAX {
             self.limit_hits += 1;
-            self.sent.pop_front();
+            if let (Some(entry), Some(flight)) = (self.sent.pop_front(), &mut self.flight)
+                && entry.in_flight
+            {
+                flight.on_lost(entry.at, entry.bytes.into());
+            }
             self.first = self.first.wrapping_add(1);
             self.judged_to = self.judged_to.max(self.first);
         }
-        self.sent.push_back(Sent { at: now, fate: Fate::Unknown });
+        let (fate, bytes) = (Fate::Unknown, 0);
+        self.sent.push_back(Entry { at: now, fate, bytes, in_flight: false, app_limited: false });
         self.first + (self.sent.len() - 1) as u32
+    }
+
+    /// The datagram numbered last has left as `bytes` of UDP payload; what to tell the control law,
+    /// if the flight is tracked.
+    pub(crate) fn on_left(&mut self, bytes: u64, app_limited: bool) -> Option<Sent> {
+        let (entry, flight) = (self.sent.back_mut()?, self.flight.as_mut()?);
+        entry.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        entry.in_flight = true;
+        entry.app_limited = app_limited;
+        let in_flight_bytes = flight.on_sent(entry.bytes.into());
+        Some(Sent { bytes: entry.bytes.into(), in_flight_bytes, app_limited })
+    }
+
+    /// What became of datagrams, in the order in which it was found out.
+    pub(crate) fn poll_outcome(&mut self) -> Option<Outcome> {
+        self.flight.as_mut()?.poll_outcome()
+    }
+
+    /// Whether anything is in flight, as far as that is tracked.
+    pub(crate) fn has_flight(&self) -> bool {
+        self.flight.as_ref().is_some_and(|flight| flight.bytes() > 0)
     }
 
     /// Datagrams whose fate is known, and those of them that were lost.
@@ -68,7 +121,16 @@ impl SentLog {
     }
 
     /// Takes a report. Numbers that were never sent are ignored.
-    pub(crate) fn handle(&mut self, feedback: &Feedback) {
+    pub(crate) fn handle(&mut self, now: Time, feedback: &Feedback) {
+        if self.flight.is_some() {
+            for arrival in &feedback.arrivals {
+                let index = arrival.seq.wrapping_sub(self.first) as usize;
+                if index < self.sent.len() {
+                    let at = Time::ZERO + Span::from_micros(arrival.at_us);
+                    self.arrived(now, index, Some(at));
+                }
+            }
+        }
         for range in &feedback.ranges {
             let end = self.first + self.sent.len() as u32;
             let first = range.first.max(self.first);
@@ -77,14 +139,30 @@ impl SentLog {
                 if seq >= end {
                     break;
                 }
-                self.arrived((seq - self.first) as usize);
+                self.arrived(now, (seq - self.first) as usize, None);
             }
         }
         self.judge();
         self.forget();
     }
 
-    fn arrived(&mut self, index: usize) {
+    /// Gives up what nothing has been heard of for so long that the receiver must have fallen
+    /// silent. It counts as lost for the control law only: whether it arrived is still open.
+    pub(crate) fn expire(&mut self, now: Time) {
+        let Some(flight) = &mut self.flight else { return };
+        let patience = flight.patience();
+        let from = (self.judged_to - self.first) as usize;
+        for entry in self.sent.range_mut(from.min(self.sent.len())..) {
+            if entry.at + patience > now {
+                break;
+            }
+            if std::mem::take(&mut entry.in_flight) {
+                flight.on_lost(entry.at, entry.bytes.into());
+            }
+        }
+    }
+
+    fn arrived(&mut self, now: Time, index: usize, received_at: Option<Time>) {
         let sent = &mut self.sent[index];
         match sent.fate {
             Fate::Arrived => return,
@@ -94,6 +172,12 @@ impl SentLog {
         }
         sent.fate = Fate::Arrived;
         self.newest_arrived = self.newest_arrived.max(sent.at);
+        if let Some(flight) = &mut self.flight
+            && sent.bytes > 0
+        {
+            let was_in_flight = std::mem::take(&mut sent.in_flight);
+            flight.on_acked(now, sent.at, received_at, sent.bytes.into(), was_in_flight, sent.app_limited);
+        }
     }
 
     /// Declares lost what was sent long enough before something that arrived.
@@ -107,6 +191,11 @@ impl SentLog {
                 sent.fate = Fate::Lost;
                 self.judged += 1;
                 self.lost += 1;
+            }
+            if std::mem::take(&mut sent.in_flight)
+                && let Some(flight) = &mut self.flight
+            {
+                flight.on_lost(sent.at, sent.bytes.into());
             }
             index += 1;
         }
@@ -155,11 +244,11 @@ mod tests {
         for ms in [0, 10, 20, 130] {
             log.assign(at(ms));
         }
-        log.handle(&report(&[(2, 2), (0, 0)]));
+        log.handle(at(1_000), &report(&[(2, 2), (0, 0)]));
         assert_eq!(log.judged(), (2, 0), "number 1 may still come");
-        log.handle(&report(&[(2, 3), (0, 0)]));
+        log.handle(at(1_000), &report(&[(2, 3), (0, 0)]));
         assert_eq!(log.judged(), (4, 1));
-        log.handle(&report(&[(0, 3)]));
+        log.handle(at(1_000), &report(&[(0, 3)]));
         assert_eq!(log.judged(), (4, 0));
     }
 
@@ -167,7 +256,7 @@ mod tests {
     fn reports_of_what_was_never_sent_are_ignored() {
         let mut log = SentLog::new();
         log.assign(at(0));
-        log.handle(&report(&[(5, u32::MAX)]));
+        log.handle(at(1_000), &report(&[(5, u32::MAX)]));
         assert_eq!(log.judged(), (0, 0));
     }
 
@@ -182,7 +271,7 @@ mod tests {
                 now += step;
                 log.assign(at(now));
                 let ranges: Vec<_> = ranges.iter().map(|&(first, length)| (first, first + length)).collect();
-                log.handle(&report(&ranges));
+                log.handle(at(now), &report(&ranges));
                 let (judged, lost) = log.judged();
                 prop_assert!(lost <= judged);
             }
