@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::crypto::{self, HandshakeTokenKey, HmacKey};
 use quinn_proto::{
-    ConnectionId, ConnectionIdGenerator, EndpointConfig, MtuDiscoveryConfig, TransportConfig, VarInt,
+    AckFrequencyConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, MtuDiscoveryConfig,
+    TransportConfig, VarInt,
 };
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
@@ -85,6 +86,14 @@ pub(crate) fn operator_hop(
     config
         .packet_threshold(settings.loss_detection.packet_threshold)
         .time_threshold(settings.loss_detection.time_threshold);
+    if settings.feedback.ack_packets > 1 {
+        let mut acks = AckFrequencyConfig::default();
+        acks.ack_eliciting_threshold(VarInt::from_u32(settings.feedback.ack_packets))
+            .max_ack_delay(Some(settings.feedback.ack_delay.into()))
+            // Reordering is for loss detection to judge, and asks for no acknowledgement.
+            .reordering_threshold(VarInt::from_u32(0));
+        config.ack_frequency_config(Some(acks));
+    }
     config
 }
 
@@ -103,7 +112,7 @@ fn common(settings: &Settings, congestion: Arc<dyn ControllerFactory + Send + Sy
     config
         .congestion_controller_factory(congestion)
         .initial_mtu(settings.mtu.initial.as_bytes() as u16)
-        .mtu_discovery_config(settings.mtu.discovery.then(MtuDiscoveryConfig::default))
+        .mtu_discovery_config(settings.mtu.discovery.then(mtu_discovery))
         .enable_segmentation_offload(false)
         .max_idle_timeout(Some(idle.into()))
         .keep_alive_interval(Some(KEEP_ALIVE))
@@ -112,6 +121,15 @@ fn common(settings: &Settings, congestion: Arc<dyn ControllerFactory + Send + Sy
     config
 }
 
+fn mtu_discovery() -> MtuDiscoveryConfig {
+    let mut config = MtuDiscoveryConfig::default();
+    // A full queue that drops a run of large packets looks like a path that has stopped taking them.
+    config.black_hole_cooldown(MTU_RETRY);
+    config
+}
+
+/// How soon larger packets are tried again after they seemed not to get through.
+const MTU_RETRY: Duration = Duration::from_secs(10);
 /// Streams of frames that a peer may have open at once, when frames travel as streams.
 const STREAMS_MAX: u32 = 256;
 /// A peer that is silent this long is gone. Longer than any outage worth riding out.

@@ -1,10 +1,31 @@
-//! Congestion control of a hop: the window that quinn's controllers compute, enforced here.
+//! Congestion control of a hop: laws that compute a window and a pacing rate, and the gate that
+//! enforces them.
 //!
 //! quinn-proto, when its window is shut while data is queued, also withholds acknowledgements,
-//! which starves the peer's sender. So for datagrams the controller tells quinn that its window is
-//! always open, and the [`Gate`] keeps back what the true window does not admit. The controller
-//! itself runs inside quinn and sees what quinn sees.
+//! which starves the peer's sender. So for datagrams quinn is told that its window is always open,
+//! and the [`Gate`] keeps back what the true window does not admit.
+//!
+//! A law is one file here that implements [`controller::Controller`], one variant of
+//! [`CongestionKind`](crate::settings::CongestionKind) and one line in [`registry`]. The gate, the
+//! property tests and the bottleneck tests take every law from that list.
 
+mod controller;
 mod gate;
+mod registry;
 
-pub(crate) use gate::{Enforce, Gate, GateState};
+#[cfg(test)]
+mod bottleneck;
+#[cfg(test)]
+mod bounds;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod quinn_twin;
+
+mod cubic;
+mod delay;
+mod new_reno;
+mod open;
+
+pub(crate) use controller::{Acked, Lost, Sent, TICK};
+pub(crate) use gate::{Enforce, Gate, GateState, Held};

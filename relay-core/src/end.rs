@@ -9,7 +9,7 @@ use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, Dir, Endpoint, Event as QuinnEvent, StreamEvent,
     StreamId, TransportConfig,
 };
-use units::Time;
+use units::{Size, Time};
 
 use crate::clock::Clock;
 use crate::config::{self, Dial, EndpointParams, SetupError};
@@ -49,6 +49,7 @@ impl End {
         dial: Dial,
         role: Role,
         gate: Gate,
+        burst: Size,
         transport: TransportConfig,
         video: VideoQueue,
     ) -> Result<Self, SetupError> {
@@ -59,7 +60,7 @@ impl End {
         client.initial_dst_cid_provider(config::first_cids(params));
         let (handle, conn) = endpoint.connect(clock.instant(now), client, dial.relay, &dial.server_name)?;
         let mut host = Host::new(endpoint, clock);
-        host.insert(Hop::new(now, handle, conn, gate, video));
+        host.insert(Hop::new(now, handle, conn, gate, burst, video));
         Ok(Self {
             host,
             handle,
@@ -120,7 +121,7 @@ impl End {
         if let Some(event) = self.events.pop_front() {
             return Some(Output::Event(event));
         }
-        if let Some(event) = self.hop_mut().and_then(|hop| hop.video.poll_event())
+        if let Some(event) = self.hop_mut().and_then(|hop| hop.video.queue.poll_event())
             && matches!(event, Event::FrameDropped { .. })
         {
             return Some(Output::Event(event));
@@ -131,7 +132,7 @@ impl End {
         let handle = self.handle;
         self.host.settle(handle);
         match self.hop() {
-            Some(hop) if hop.is_touched() || hop.video.has_events() => None,
+            Some(hop) if hop.is_touched() || hop.video.queue.has_events() => None,
             Some(hop) => Some(Output::Wait(hop.timeout())),
             None => Some(Output::Wait(Time::MAX)),
         }

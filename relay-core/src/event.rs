@@ -3,6 +3,8 @@
 //! Events carry no time: an event happened at the `now` of the call that produced it. They are the
 //! only way results leave the core, in the simulator and on real sockets alike.
 
+use units::Share;
+
 /// A camera of the robot, numbered from 0 in the order of its workload; 0 is the main camera.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Camera(pub u8);
@@ -116,6 +118,13 @@ pub enum Event {
     PoseAtRelay {
         /// The pose's number.
         pose: u32,
+    },
+    /// At the robot: the relay asks for frames of another size from this camera.
+    FrameSizeAsked {
+        /// Which camera.
+        camera: Camera,
+        /// The share of its full size that each frame should have.
+        share: Share,
     },
     /// At the robot: a command arrived, was newer than every one before it, and was executed.
     CommandExecuted {

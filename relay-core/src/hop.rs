@@ -6,16 +6,16 @@
 
 use bytes::Bytes;
 use quinn_proto::{Connection, ConnectionHandle, Transmit as QuinnTransmit};
-use units::{Span, Time};
+use units::{Size, Span, Time};
 
 use crate::arena::Arena;
 use crate::clock::Clock;
-use crate::congestion::{Gate, GateState};
-use crate::loss::SentLog;
+use crate::congestion::{Gate, GateState, Held, TICK};
 use crate::machine::{Counters, Snapshot};
 use crate::pacer::{Pacer, PacingRate};
-use crate::video::VideoQueue;
-use crate::wire::{Feedback, VIDEO_HEADER_BYTES, VideoHeader};
+use crate::settings::Settings;
+use crate::video::{VideoQueue, VideoSender};
+use crate::wire::{Feedback, VIDEO_HEADER_BYTES};
 
 /// A connection and everything that waits to be sent on it.
 pub(crate) struct Hop {
@@ -24,16 +24,19 @@ pub(crate) struct Hop {
     gate: Gate,
     pacer: Pacer,
     urgent: std::collections::VecDeque<Bytes>,
-    pub(crate) video: VideoQueue,
+    pub(crate) video: VideoSender,
     /// Whether video leaves as datagrams, and not as streams that somebody else opens.
     video_as_datagrams: bool,
-    sent_log: SentLog,
     /// Whether something happened since quinn had nothing more to send.
     touched: bool,
     /// When quinn wants to be woken.
     quinn_timeout: Time,
     /// When the pacer admits what is waiting.
     paced_until: Time,
+    /// When the control law is next told that time passes; never while nothing happens.
+    tick_at: Time,
+    /// Bounds what the pacer lets go at once.
+    burst_bytes_max: u64,
     pub(crate) malformed: u64,
     limit_hits: u64,
     packets_received: u64,
@@ -45,6 +48,7 @@ impl Hop {
         handle: ConnectionHandle,
         conn: Connection,
         gate: Gate,
+        burst: Size,
         video: VideoQueue,
     ) -> Self {
         let mtu = u64::from(conn.current_mtu());
@@ -55,16 +59,22 @@ impl Hop {
             gate,
             pacer: Pacer::new(now, rate),
             urgent: std::collections::VecDeque::new(),
-            video,
+            video: VideoSender::new(video),
             video_as_datagrams: true,
-            sent_log: SentLog::new(),
             touched: true,
             quinn_timeout: Time::ZERO,
             paced_until: Time::MAX,
+            tick_at: Time::MAX,
+            burst_bytes_max: burst.as_bytes(),
             malformed: 0,
             limit_hits: 0,
             packets_received: 0,
         }
+    }
+
+    /// Protects video with repair and parity, as the settings say.
+    pub(crate) fn protect(&mut self, settings: &Settings) {
+        self.video.protect(settings);
     }
 
     /// Leaves the video queue to whoever sends frames as streams.
@@ -101,13 +111,41 @@ impl Hop {
         self.conn.datagrams().max_size()
     }
 
-    pub(crate) fn handle_feedback(&mut self, feedback: &Feedback) {
-        self.sent_log.handle(feedback);
+    /// From now on the receiver's reports drive the control law for video, and not quinn.
+    pub(crate) fn drive_by_app(&mut self, now: Time) {
+        self.video.sent_log.track_flight();
+        self.gate.drive_by_app(now);
+    }
+
+    pub(crate) fn handle_feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.video.handle_feedback(now, feedback);
+        self.touched = true;
+        self.take_outcomes(now);
+    }
+
+    fn take_outcomes(&mut self, now: Time) {
+        while let Some(outcome) = self.video.sent_log.poll_outcome() {
+            self.gate.on_outcome(now, outcome);
+            self.touched = true;
+        }
+    }
+
+    /// Tells the law that time passes, while there is traffic.
+    fn tick(&mut self, now: Time) {
+        if now < self.tick_at {
+            return;
+        }
+        self.video.sent_log.expire(now);
+        self.take_outcomes(now);
+        self.gate.tick(now);
+        let waits = self.gate.state().in_flight_bytes > 0 || self.video.sent_log.has_flight();
+        let traffic = waits || self.video.queue.queued_bytes() > 0;
+        self.tick_at = if traffic { now + TICK } else { Time::MAX };
     }
 
     /// Packets and losses as the receiver's feedback has them.
     pub(crate) fn app_loss(&self) -> (u64, u64) {
-        self.sent_log.judged()
+        self.video.sent_log.judged()
     }
 
     /// Packets sent and declared lost, as quinn has them.
@@ -117,7 +155,7 @@ impl Hop {
     }
 
     pub(crate) fn timeout(&self) -> Time {
-        self.quinn_timeout.min(self.paced_until)
+        self.quinn_timeout.min(self.paced_until).min(self.tick_at)
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Time, clock: Clock) {
@@ -125,7 +163,8 @@ impl Hop {
             self.conn.handle_timeout(clock.instant(now));
             self.touched = true;
         }
-        if now >= self.paced_until {
+        // What was held back may go now: by the pacer, or by a window that a tick opened.
+        if now >= self.paced_until.min(self.tick_at) {
             self.touched = true;
         }
     }
@@ -141,13 +180,17 @@ impl Hop {
         if !self.touched {
             return None;
         }
+        self.tick(now);
         let video_packet = self.feed(now, arena);
         buffer.clear();
         let transmit = self.conn.poll_transmit(clock.instant(now), 1, buffer);
-        if let Some(transmit) = &transmit
-            && video_packet
-        {
-            self.pacer.on_sent(transmit.size as u64);
+        if let Some(transmit) = &transmit {
+            let bytes = transmit.size as u64;
+            if video_packet {
+                self.pacer.on_sent(bytes);
+                self.left(now, bytes);
+            }
+            self.tick_at = self.tick_at.min(now + TICK);
         }
         if transmit.is_none() {
             self.touched = false;
@@ -156,46 +199,56 @@ impl Hop {
         transmit
     }
 
+    /// Notes that the video datagram handed over last has left.
+    fn left(&mut self, now: Time, bytes: u64) {
+        if self.video.sent_log.tracks_flight()
+            && let Some(sent) = self.video.sent_log.on_left(bytes, self.gate.is_app_limited())
+        {
+            self.gate.on_sent(now, &sent);
+        }
+    }
+
+    /// How fast video may go, by the law or, where it leaves it open, by its window.
+    fn pacing(&self, state: &GateState) -> PacingRate {
+        let packet_bytes = u64::from(self.conn.current_mtu());
+        let rate = state.pacing.unwrap_or_else(|| {
+            PacingRate::from_window(state.window_bytes, self.conn.rtt().into(), packet_bytes)
+        });
+        PacingRate { burst_bytes: rate.burst_bytes.min(self.burst_bytes_max), ..rate }
+    }
+
     /// Hands quinn the next datagram if one may go. Says whether it was video.
     fn feed(&mut self, now: Time, arena: &mut Arena) -> bool {
         self.paced_until = Time::MAX;
         let Some(bytes_max) = self.datagram_bytes_max() else { return false };
-        if let Some(datagram) = self.urgent.pop_front() {
-            self.hand_over(datagram);
+        if !self.urgent.is_empty() {
+            // All at once: quinn puts into one packet what fits.
+            while let Some(datagram) = self.urgent.pop_front() {
+                self.hand_over(datagram);
+            }
             return false;
         }
         let payload_max = bytes_max.saturating_sub(VIDEO_HEADER_BYTES);
-        if !self.video_as_datagrams || !self.video.is_ready(now, payload_max) {
-            self.gate.set_app_limited(true);
+        let one_way = self.one_way();
+        if !self.video_as_datagrams || !self.video.is_ready(now, one_way, payload_max) {
+            self.gate.set_held(Held::ByData);
             return false;
         }
         let packet_bytes = u64::from(self.conn.current_mtu());
         let state = self.gate.state();
         if !state.admits(packet_bytes) {
-            self.gate.set_app_limited(false);
+            self.gate.set_held(Held::ByWindow);
             return false;
         }
-        let rate = PacingRate::from_window(state.window_bytes, self.conn.rtt().into(), packet_bytes);
-        self.pacer.set_rate(now, rate);
+        self.pacer.set_rate(now, self.pacing(&state));
         let at = self.pacer.admits_at(now, packet_bytes);
         if at > now {
-            self.gate.set_app_limited(false);
+            let fits = state.pacing.is_none() && state.admits(self.video.queue.queued_bytes());
+            self.gate.set_held(Held::ByPacer { fits });
             self.paced_until = at;
             return false;
         }
-        let (video, sent_log) = (&mut self.video, &mut self.sent_log);
-        let mut datagram = None;
-        video.pop(payload_max, |cut| {
-            let range = cut.shape.range(cut.index);
-            let seq = sent_log.assign(now);
-            let header = VideoHeader { seq, frame: cut.frame, index: cut.index, shape: cut.shape };
-            let length = VIDEO_HEADER_BYTES + range.len();
-            datagram = Some(arena.build(length, |out| {
-                header.encode(out);
-                cut.buffer.copy(&range, out);
-            }));
-            length as u64
-        });
+        let datagram = self.video.pop(now, one_way, payload_max, arena);
         let Some(datagram) = datagram else { return false };
         self.hand_over(datagram);
         true
@@ -212,16 +265,17 @@ impl Hop {
 
     pub(crate) fn snapshot(&self, skipped: u64) -> Snapshot {
         let stats = self.conn.stats();
-        let GateState { window_bytes, in_flight_bytes, congestion_events } = self.gate.state();
-        let (app_packets_judged, app_packets_lost) = self.sent_log.judged();
+        let GateState { window_bytes, in_flight_bytes, congestion_events, .. } = self.gate.state();
+        let (packets_sent_again, repair_limit_hits) = self.video.repair_counts();
+        let (app_packets_judged, app_packets_lost) = self.video.sent_log.judged();
         Snapshot {
             window_bytes,
             in_flight_bytes,
             rtt_smoothed: self.conn.rtt().into(),
             rtt_min: self.conn.min_rtt().into(),
             pacing_bits_per_sec: self.pacer.rate().bytes_per_sec.saturating_mul(8),
-            queue_bytes: self.video.queued_bytes(),
-            queue_frames: self.video.queued_frames(),
+            queue_bytes: self.video.queue.queued_bytes(),
+            queue_frames: self.video.queue.queued_frames(),
             counters: Counters {
                 packets_sent: stats.path.sent_packets,
                 bytes_sent: stats.udp_tx.bytes,
@@ -230,12 +284,24 @@ impl Hop {
                 congestion_events,
                 app_packets_lost,
                 app_packets_judged,
+                packets_sent_again,
+                frames_restored: 0,
                 malformed: self.malformed,
                 frames_skipped: skipped,
-                frames_expired: self.video.frames_expired(),
-                limit_hits: self.limit_hits + self.video.limit_hits() + self.sent_log.limit_hits(),
+                frames_expired: self.video.queue.frames_expired(),
+                limit_hits: repair_limit_hits
+                    + self.limit_hits
+                    + self.video.queue.limit_hits()
+                    + self.video.sent_log.limit_hits(),
             },
         }
+    }
+
+    /// Bytes of UDP payload a second that the control law allows.
+    pub(crate) fn allowed_per_sec(&self) -> f64 {
+        let state = self.gate.state();
+        let by_window = state.window_bytes as f64 / self.conn.rtt().as_secs_f64().max(1e-3);
+        state.pacing.map_or(by_window, |pacing| by_window.min(pacing.bytes_per_sec as f64))
     }
 
     /// How long a packet takes to the peer, by half the smoothed round trip.

@@ -25,6 +25,7 @@ mod operator;
 mod pacer;
 mod relay;
 mod repair;
+mod resize;
 mod robot;
 pub mod settings;
 mod skip;

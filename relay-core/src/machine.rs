@@ -93,6 +93,10 @@ pub struct Counters {
     pub app_packets_lost: u64,
     /// Application datagrams that feedback has judged, arrived or not.
     pub app_packets_judged: u64,
+    /// Video packets that repair sent again.
+    pub packets_sent_again: u64,
+    /// At the operator's end: frames that parity made whole.
+    pub frames_restored: u64,
     /// Received datagrams that were malformed and dropped.
     pub malformed: u64,
     /// Frames skipped because of measured loss.

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use bytes::{Bytes, BytesMut};
-use units::Time;
+use units::{Span, Time};
 
+use crate::clock::Clock;
 use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::{Enforce, Gate};
 use crate::end::{End, Readable};
@@ -28,6 +29,9 @@ pub struct Operator {
     /// The last poses with the time they were taken, the newest first.
     poses: VecDeque<(Time, u32, Bytes)>,
     repeat: usize,
+    /// When the last pose was taken, and how long after the one before.
+    pose_at: Time,
+    pose_interval: Span,
 }
 
 impl Operator {
@@ -38,10 +42,19 @@ impl Operator {
         dial: Dial,
         settings: &Settings,
     ) -> Result<Self, SetupError> {
-        let gate = Gate::new(&settings.congestion, Enforce::Gate);
+        let gate = Gate::new(&settings.congestion, Enforce::Gate, Clock::new(params.epoch));
         let transport = config::operator_hop(settings, gate.factory());
         let limits = Limits::new(settings.deadline.frame, &settings.priority, DropPlace::Operator);
-        let end = End::dial(now, params, dial, Role::Operator, gate, transport, VideoQueue::new(limits))?;
+        let end = End::dial(
+            now,
+            params,
+            dial,
+            Role::Operator,
+            gate,
+            settings.congestion.burst,
+            transport,
+            VideoQueue::new(limits),
+        )?;
         Ok(Self {
             end,
             frames: FrameReceiver::new(settings.deadline.reassembly),
@@ -50,6 +63,8 @@ impl Operator {
             received: ReceiverLog::new(settings.feedback.interval),
             poses: VecDeque::new(),
             repeat: settings.pose.repeat as usize,
+            pose_at: Time::ZERO,
+            pose_interval: Span::ZERO,
         })
     }
 
@@ -68,6 +83,24 @@ impl Operator {
         });
         let batch = PoseBatch { entries: entries.collect() };
         self.send(|bytes_max, out| batch.encode(false, bytes_max, out));
+        // A report that is nearly due goes in the same packet.
+        self.report(now + self.pose_interval / 2);
+        self.pose_interval = now.since(self.pose_at).min(POSE_INTERVAL_MAX);
+        self.pose_at = now;
+    }
+
+    /// Sends the report that is due by `by`.
+    fn report(&mut self, by: Time) {
+        if let Some(report) = self.received.poll_report(by) {
+            self.send(|bytes_max, out| report.encode(bytes_max, out));
+        }
+    }
+
+    /// When a report goes without a pose: it waits for the next pose as long as one can be expected.
+    fn report_due(&self) -> Time {
+        let due = self.received.due();
+        let pose_expected = self.pose_at + self.pose_interval + self.pose_interval / 4;
+        if due == Time::MAX || pose_expected < due { due } else { pose_expected }
     }
 
     /// Whether the session is joined.
@@ -89,7 +122,9 @@ impl Operator {
         while let Some(message) = self.end.poll_message() {
             match message {
                 Message::Video(header, payload) => self.take_video(now, &header, payload),
-                Message::Poses(_) | Message::Commands(_) | Message::Feedback(_) => self.malformed(),
+                Message::Poses(_) | Message::Commands(_) | Message::Feedback(_) | Message::Resize(_) => {
+                    self.malformed()
+                }
             }
         }
         while let Some(readable) = self.end.poll_readable() {
@@ -161,8 +196,8 @@ impl Machine for Operator {
         self.end.handle_timeout(now);
         self.take_messages(now);
         self.forget(now);
-        if let Some(report) = self.received.poll_report(now) {
-            self.send(|bytes_max, out| report.encode(bytes_max, out));
+        if now >= self.report_due() {
+            self.report(now);
         }
     }
 
@@ -170,7 +205,7 @@ impl Machine for Operator {
         loop {
             match self.end.poll_output(now, buffer) {
                 Some(Output::Wait(at)) => {
-                    return Output::Wait(at.min(self.received.due()).min(self.frames.timeout()));
+                    return Output::Wait(at.min(self.report_due()).min(self.frames.timeout()));
                 }
                 Some(output) => return output,
                 None => {}
@@ -179,9 +214,14 @@ impl Machine for Operator {
     }
 
     fn snapshot(&self, _now: Time, _role: Role) -> Snapshot {
-        self.end.hop().map(|hop| hop.snapshot(0)).unwrap_or_default()
+        let mut snapshot = self.end.hop().map(|hop| hop.snapshot(0)).unwrap_or_default();
+        snapshot.counters.frames_restored = self.frames.restored();
+        snapshot.counters.limit_hits += self.frames.limit_hits();
+        snapshot
     }
 }
 
 /// Whole frames that wait to be taken; an end that only measures takes none.
 const WHOLE_MAX: usize = 8;
+/// Poses further apart than this are not waited for.
+const POSE_INTERVAL_MAX: Span = Span::from_millis(50);

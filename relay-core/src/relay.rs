@@ -22,10 +22,10 @@ use crate::event::{DropPlace, DropReason, Event, LeaveReason, Role};
 use crate::hop::Hop;
 use crate::host::{Host, Received};
 use crate::machine::{Machine, Output, Snapshot};
-use crate::settings::{DeliveryKind, LossMeasure, Settings};
+use crate::settings::{CongestionFeedback, DeliveryKind, LossMeasure, Settings};
 use crate::streams::StreamSender;
 use crate::video::{FrameBuffer, Limits, Progress, VideoQueue};
-use crate::wire::{Hello, Message, PoseBatch, VideoHeader, Welcome, WelcomeStatus};
+use crate::wire::{Hello, Message, PoseBatch, ResizeRequest, VideoHeader, Welcome, WelcomeStatus};
 
 use self::join::Joining;
 use self::session::Session;
@@ -78,7 +78,8 @@ impl Relay {
             return;
         }
         let stream = self.settings.delivery.kind == DeliveryKind::Stream;
-        let gate = Gate::new(&self.settings.congestion, if stream { Enforce::Quinn } else { Enforce::Gate });
+        let enforce = if stream { Enforce::Quinn } else { Enforce::Gate };
+        let gate = Gate::new(&self.settings.congestion, enforce, self.host.clock);
         // Which role the peer has is not known yet, and need not be: towards the robot only
         // commands go, which wait for no window.
         let mut server =
@@ -90,7 +91,9 @@ impl Relay {
             Ok((handle, conn)) => {
                 let limits =
                     Limits::new(self.settings.deadline.frame, &self.settings.priority, DropPlace::Relay);
-                let mut hop = Hop::new(now, handle, conn, gate, VideoQueue::new(limits));
+                let burst = self.settings.congestion.burst;
+                let mut hop = Hop::new(now, handle, conn, gate, burst, VideoQueue::new(limits));
+                hop.protect(&self.settings);
                 if stream {
                     hop.leave_video_to_streams();
                 }
@@ -113,7 +116,7 @@ impl Relay {
             match event {
                 QuinnEvent::ConnectionLost { reason } => self.leave(handle, leave_reason(&reason)),
                 QuinnEvent::Stream(StreamEvent::Opened { dir: Dir::Bi } | StreamEvent::Readable { .. }) => {
-                    self.read_hello(handle);
+                    self.read_hello(now, handle);
                 }
                 QuinnEvent::Stream(StreamEvent::Finished { id } | StreamEvent::Stopped { id, .. }) => {
                     if let Some(streams) = self.peers.get_mut(&handle.0).and_then(|p| p.streams.as_mut()) {
@@ -145,7 +148,7 @@ impl Relay {
             (Role::Operator, Ok(Message::Poses(batch))) => self.take_poses(now, handle, session, batch),
             (Role::Operator, Ok(Message::Feedback(feedback))) => {
                 if let Some(hop) = self.host.hop_mut(handle) {
-                    hop.handle_feedback(&feedback);
+                    hop.handle_feedback(now, &feedback);
                 }
             }
             _ => self.malformed(handle),
@@ -172,29 +175,56 @@ impl Relay {
         if complete {
             self.events.push_back(Event::FrameAtRelay { frame });
         }
-        let place = DropPlace::Relay;
-        let Some(hop) = session.operator.and_then(|operator| self.host.hop_mut(operator)) else {
-            if first {
-                self.events.push_back(Event::FrameDropped { frame, place, reason: DropReason::NoPeer });
-            }
+        if first && !self.begin_frame(now, id, header) {
             return;
-        };
-        if first {
-            let (packets, lost) = match self.settings.skip.measured {
-                LossMeasure::Transport => hop.transport_loss(),
-                LossMeasure::App => hop.app_loss(),
-            };
-            session.skip.measure(now, packets, lost);
-            if !session.skip.keeps(frame) {
-                self.events.push_back(Event::FrameDropped { frame, place, reason: DropReason::Skipped });
-                return;
-            }
-            hop.video.push(now, frame, FrameBuffer::new(header.shape));
         }
-        hop.video.extend(frame, header.index, payload);
+        let operator = self.sessions.get(&id).and_then(|session| session.operator);
+        let Some(hop) = operator.and_then(|operator| self.host.hop_mut(operator)) else { return };
+        hop.video.queue.extend(frame, header.index, payload);
         hop.touch();
-        if complete && let Some(operator) = session.operator {
+        if complete && let Some(operator) = operator {
             self.pump_streams(now, operator);
+        }
+    }
+
+    /// The first part of a frame is here: decides whether the frame goes on, and says whether.
+    fn begin_frame(&mut self, now: Time, id: u64, header: &VideoHeader) -> bool {
+        let (frame, place) = (header.frame, DropPlace::Relay);
+        let Some(session) = self.sessions.get_mut(&id) else { return false };
+        let Some(hop) = session.operator.and_then(|operator| self.host.hop_mut(operator)) else {
+            self.events.push_back(Event::FrameDropped { frame, place, reason: DropReason::NoPeer });
+            return false;
+        };
+        let (packets, lost) = match self.settings.skip.measured {
+            LossMeasure::Transport => hop.transport_loss(),
+            LossMeasure::App => hop.app_loss(),
+        };
+        session.skip.measure(now, packets, lost);
+        session.resize.on_frame(frame, header.shape.frame_bytes);
+        let short = hop.video.queue.queued_frames() > FRAMES_WAITING;
+        let allowed = hop.allowed_per_sec();
+        session.resize.update(now, Some(allowed), hop.video.overhead(), short);
+        hop.video.set_has_room(allowed > session.resize.full_per_sec() * ROOM);
+        let keeps = session.skip.keeps(frame);
+        if keeps {
+            hop.video.queue.push(now, frame, FrameBuffer::new(header.shape));
+        } else {
+            self.events.push_back(Event::FrameDropped { frame, place, reason: DropReason::Skipped });
+        }
+        self.ask_for_sizes(now, id);
+        keeps
+    }
+
+    /// Tells the robot which sizes of frames are wanted, when there is news of that.
+    fn ask_for_sizes(&mut self, now: Time, id: u64) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Some(shares) = session.resize.poll_request(now) else { return };
+        let Some(hop) = session.robot.and_then(|robot| self.host.hop_mut(robot)) else { return };
+        let Some(bytes_max) = hop.datagram_bytes_max() else { return };
+        let request = ResizeRequest { shares };
+        let datagram = self.host.arena.build(bytes_max, |out| request.encode(out));
+        if let Some(hop) = session.robot.and_then(|robot| self.host.hop_mut(robot)) {
+            hop.send_urgent(datagram);
         }
     }
 
@@ -217,19 +247,19 @@ impl Relay {
             return;
         };
         let Some(hop) = self.host.hop_mut(handle) else { return };
-        if streams.pump(now, &mut hop.conn, &mut hop.video, &mut self.events) {
+        if streams.pump(now, &mut hop.conn, &mut hop.video.queue, &mut self.events) {
             hop.touch();
         }
     }
 
-    fn read_hello(&mut self, handle: ConnectionHandle) {
+    fn read_hello(&mut self, now: Time, handle: ConnectionHandle) {
         let Some(peer) = self.peers.get_mut(&handle.0) else { return };
         let Stage::Joining(joining) = &mut peer.stage else { return };
         let Some(hop) = self.host.hop_mut(handle) else { return };
         hop.touch();
         let Some(read) = joining.read(&mut hop.conn) else { return };
         if let Ok(hello) = read {
-            self.admit(handle, hello);
+            self.admit(now, handle, hello);
         } else {
             self.malformed(handle);
             self.turn_away(handle);
@@ -237,7 +267,7 @@ impl Relay {
     }
 
     /// Puts a peer into its session, if there is room in it.
-    fn admit(&mut self, handle: ConnectionHandle, hello: Hello) {
+    fn admit(&mut self, now: Time, handle: ConnectionHandle, hello: Hello) {
         let room = self.sessions.contains_key(&hello.session) || self.sessions.len() < SESSIONS_MAX;
         let Hello { role, session: id } = hello;
         let admitted = room
@@ -248,6 +278,15 @@ impl Relay {
         self.answer_hello(handle, WelcomeStatus::Joined);
         if let Some(peer) = self.peers.get_mut(&handle.0) {
             peer.stage = Stage::Member { session: id, role };
+        }
+        let congestion = &self.settings.congestion;
+        let datagrams = self.settings.delivery.kind == DeliveryKind::Datagram;
+        if role == Role::Operator
+            && datagrams
+            && congestion.feedback == CongestionFeedback::App
+            && let Some(hop) = self.host.hop_mut(handle)
+        {
+            hop.drive_by_app(now);
         }
         if role == Role::Robot {
             // A robot that comes again counts its frames from the start.
@@ -277,7 +316,7 @@ impl Relay {
         peer.stage = Stage::Leaving;
         self.events.push_back(Event::Left { role, reason });
         if let Some(hop) = self.host.hop_mut(handle) {
-            hop.video.clear();
+            hop.video.queue.clear();
         }
         if self.sessions.get_mut(&session).is_some_and(|entry| entry.leave(role, handle)) {
             self.sessions.remove(&session);
@@ -329,7 +368,7 @@ impl Machine for Relay {
             if let Some(event) = self.events.pop_front() {
                 return Output::Event(event);
             }
-            if let Some(event) = self.host.hops_mut().find_map(|hop| hop.video.poll_event()) {
+            if let Some(event) = self.host.hops_mut().find_map(|hop| hop.video.queue.poll_event()) {
                 return Output::Event(event);
             }
             if let Some(transmit) = self.host.poll_transmit(now, buffer) {
@@ -337,7 +376,7 @@ impl Machine for Relay {
             }
             self.settle();
             let busy = !self.events.is_empty()
-                || self.host.hops_mut().any(|hop| hop.is_touched() || hop.video.has_events());
+                || self.host.hops_mut().any(|hop| hop.is_touched() || hop.video.queue.has_events());
             if !busy {
                 return Output::Wait(self.timeout());
             }
@@ -376,3 +415,7 @@ impl Relay {
 const PEERS_MAX: usize = 256;
 /// Sessions at once; hellos for more are refused.
 const SESSIONS_MAX: usize = 128;
+/// With more frames waiting than this, frames do not grow.
+const FRAMES_WAITING: u64 = 3;
+/// A link has room when it takes this many times what video needs.
+const ROOM: f64 = 2.0;

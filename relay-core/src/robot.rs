@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use bytes::{Bytes, BytesMut};
 use units::{Size, Span, Time};
 
+use crate::clock::Clock;
 use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::{Enforce, Gate};
 use crate::end::End;
@@ -33,11 +34,21 @@ impl Robot {
         let congestion = Congestion {
             kind: CongestionKind::Cubic,
             initial_window: Size::from_bytes(ROBOT_HOP_WINDOW_BYTES),
+            ..Congestion::default()
         };
-        let gate = Gate::new(&congestion, Enforce::Gate);
+        let gate = Gate::new(&congestion, Enforce::Gate, Clock::new(params.epoch));
         let transport = config::robot_hop(settings, gate.factory());
         let limits = Limits::new(settings.deadline.frame, &settings.priority, DropPlace::Robot);
-        let end = End::dial(now, params, dial, Role::Robot, gate, transport, VideoQueue::new(limits))?;
+        let end = End::dial(
+            now,
+            params,
+            dial,
+            Role::Robot,
+            gate,
+            congestion.burst,
+            transport,
+            VideoQueue::new(limits),
+        )?;
         Ok(Self { end, executed: None, command_age_max: settings.pose.age_max })
     }
 
@@ -49,7 +60,7 @@ impl Robot {
         let joined = self.end.is_joined();
         match self.end.hop_mut() {
             Some(hop) if joined && sendable => {
-                hop.video.push(now, frame, FrameBuffer::whole(data));
+                hop.video.queue.push(now, frame, FrameBuffer::whole(data));
                 hop.touch();
             }
             _ => self.end.events.push_back(Event::FrameDropped {
@@ -69,6 +80,10 @@ impl Robot {
         while let Some(message) = self.end.poll_message() {
             match message {
                 Message::Commands(batch) => self.execute(batch),
+                Message::Resize(request) => {
+                    let asked = |(camera, share)| Event::FrameSizeAsked { camera, share };
+                    self.end.events.extend(request.shares.into_iter().map(asked));
+                }
                 Message::Video(..) | Message::Poses(_) | Message::Feedback(_) => {
                     if let Some(hop) = self.end.hop_mut() {
                         hop.malformed += 1;

@@ -49,11 +49,27 @@ pub struct Congestion {
     /// Range 2.4 kB to 10 MB.
     #[schemars(with = "String")]
     pub initial_window: Size,
+    /// Which feedback drives the law. Default `"transport"`. `"app"` knows when each packet
+    /// arrived and does not take reordering for loss, but hears of it only every
+    /// `feedback.interval`. It applies to video datagrams from the relay to the operator;
+    /// everything else stays with `"transport"`.
+    pub feedback: CongestionFeedback,
+    /// Most bytes that leave the pacer at once; a law that asks for less gets less. Default
+    /// `"400 kB"`, which leaves it to the law: for a law without a pacing rate of its own that is
+    /// what its window sends in 2 ms, but 10 to 256 packets, as in quinn. Smaller is kinder to
+    /// short queues and makes a frame take longer to leave. Range 1.2 kB to 10 MB.
+    #[schemars(with = "String")]
+    pub burst: Size,
 }
 
 impl Default for Congestion {
     fn default() -> Self {
-        Self { kind: CongestionKind::Cubic, initial_window: Size::from_bytes(12_000) }
+        Self {
+            kind: CongestionKind::Cubic,
+            initial_window: Size::from_bytes(12_000),
+            feedback: CongestionFeedback::Transport,
+            burst: Size::from_bytes(400_000),
+        }
     }
 }
 
@@ -65,6 +81,24 @@ pub enum CongestionKind {
     NewReno,
     /// Cuts its window by three tenths on loss and grows back along a cubic (RFC 9438).
     Cubic,
+    /// Slows down when a standing queue shows over the path's own delay, by the jitter's measure, and
+    /// takes isolated loss for noise.
+    Delay,
+    /// No congestion control at all: everything goes as soon as it is there. For separating
+    /// causes on a modelled link. Unsafe on a real network, which it can bring to a halt for
+    /// everybody.
+    Open,
+}
+
+/// Where a control law learns what became of its packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CongestionFeedback {
+    /// From QUIC's acknowledgements and its loss detection.
+    Transport,
+    /// From the receiver's reports of sequence numbers and arrival times. A packet that nothing is
+    /// heard of for three round trips, and at least a second, counts as lost.
+    App,
 }
 
 /// How QUIC decides that a packet is lost (RFC 9002 §6.1), on the operator hop in both directions.
@@ -169,6 +203,11 @@ pub struct Fec {
     /// The same for wrist cameras, whose missing frames show less. Default `"3 %"`.
     #[schemars(with = "String")]
     pub residual_wrist: Share,
+    /// With `amount = "adaptive"`, on a link that reorders packets and has room: the least parity
+    /// packets for each packet of a frame. Default `"15 %"`. A frame is whole with any of its pieces, so
+    /// more of them do not wait for the slowest.
+    #[schemars(with = "String")]
+    pub reordering: Share,
     /// With `amount = "adaptive"`: most parity packets for each packet of a frame. Default
     /// `"100 %"`.
     #[schemars(with = "String")]
@@ -183,6 +222,7 @@ impl Default for Fec {
             ratio: Share::from_parts_per_billion(500_000_000),
             residual_main: Share::from_parts_per_billion(3_000_000),
             residual_wrist: Share::from_parts_per_billion(30_000_000),
+            reordering: Share::from_parts_per_billion(150_000_000),
             overhead_max: Share::ALL,
         }
     }
@@ -337,11 +377,21 @@ pub struct Feedback {
     /// and costs upstream packets. Range 1 ms to 1 s.
     #[schemars(with = "String")]
     pub interval: Span,
+    /// Packets that the peer may receive without acknowledging them at once, on the operator hop in
+    /// both directions (draft-ietf-quic-ack-frequency). Default 64: acknowledgements ride along with
+    /// poses and reports. 1 is QUIC's own way, which control laws with `feedback = "transport"` want. Fewer
+    /// acknowledgements leave the link's jitter fewer packets to hold poses up behind.
+    /// Range 1 to 1000.
+    pub ack_packets: u32,
+    /// The longest that an acknowledgement waits where `ack_packets` is over 1. Default `"100 ms"`.
+    /// Range 1 ms to 1 s.
+    #[schemars(with = "String")]
+    pub ack_delay: Span,
 }
 
 impl Default for Feedback {
     fn default() -> Self {
-        Self { interval: Span::from_millis(25) }
+        Self { interval: Span::from_millis(25), ack_packets: 64, ack_delay: Span::from_millis(100) }
     }
 }
 
@@ -395,6 +445,13 @@ impl Settings {
             &window,
             "2.4 kB to 10 MB",
         );
+        let burst = self.congestion.burst;
+        check(
+            "congestion.burst",
+            (1_200..=10_000_000).contains(&burst.as_bytes()),
+            &burst,
+            "1.2 kB to 10 MB",
+        );
         let packets = self.loss_detection.packet_threshold;
         check("loss_detection.packet_threshold", (3..=10_000).contains(&packets), &packets, "3 to 10000");
         let time = self.loss_detection.time_threshold;
@@ -425,6 +482,10 @@ impl Settings {
         check("pose.age_max", within(self.pose.age_max, 10, 60_000), &self.pose.age_max, "10 ms to 60 s");
         let interval = self.feedback.interval;
         check("feedback.interval", within(interval, 1, 1_000), &interval, "1 ms to 1 s");
+        let acks = self.feedback.ack_packets;
+        check("feedback.ack_packets", (1..=1000).contains(&acks), &acks, "1 to 1000");
+        let delay = self.feedback.ack_delay;
+        check("feedback.ack_delay", within(delay, 1, 1_000), &delay, "1 ms to 1 s");
         let mtu = self.mtu.initial;
         check("mtu.initial", (1200..=1472).contains(&mtu.as_bytes()), &mtu, "1.2 kB to 1.472 kB");
         found

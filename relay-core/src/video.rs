@@ -4,8 +4,10 @@ mod assembly;
 mod frame_buffer;
 mod queue;
 mod receiver;
+mod sender;
 
 pub(crate) use assembly::{Assembly, Progress};
 pub(crate) use frame_buffer::FrameBuffer;
-pub(crate) use receiver::{FrameReceiver, Outcome};
 pub(crate) use queue::{Finished, Limits, VideoQueue};
+pub(crate) use receiver::{FrameReceiver, Outcome};
+pub(crate) use sender::VideoSender;

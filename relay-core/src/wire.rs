@@ -8,11 +8,13 @@ mod codec;
 mod feedback;
 mod hello;
 mod pose;
+mod resize;
 mod video;
 
 pub(crate) use feedback::{Arrival, Feedback, SeqRange};
 pub(crate) use hello::{HELLO_BYTES, Hello, WELCOME_BYTES, Welcome, WelcomeStatus};
 pub(crate) use pose::{PoseBatch, PoseEntry};
+pub(crate) use resize::ResizeRequest;
 pub(crate) use video::{FrameShape, VIDEO_HEADER_BYTES, VideoHeader};
 
 use bytes::Bytes;
@@ -57,12 +59,15 @@ pub(crate) enum Message {
     Commands(PoseBatch),
     /// What the receiver of video got.
     Feedback(Feedback),
+    /// Other frame sizes for the robot.
+    Resize(ResizeRequest),
 }
 
 const TYPE_VIDEO: u8 = 1;
 const TYPE_POSES: u8 = 2;
 const TYPE_COMMANDS: u8 = 3;
 const TYPE_FEEDBACK: u8 = 4;
+const TYPE_RESIZE: u8 = 6;
 
 /// The first byte of a message of type `kind`.
 const fn tag(kind: u8) -> u8 {
@@ -88,6 +93,7 @@ impl Message {
             TYPE_POSES => PoseBatch::decode(&mut reader).map(Self::Poses),
             TYPE_COMMANDS => PoseBatch::decode(&mut reader).map(Self::Commands),
             TYPE_FEEDBACK => Feedback::decode(&mut reader).map(Self::Feedback),
+            TYPE_RESIZE => ResizeRequest::decode(&mut reader).map(Self::Resize),
             _ => Err(Malformed::Type),
         }
     }
@@ -109,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_datagram_makes_the_decoder_panic(mut bytes: Vec<u8>, kind in 0u8..6) {
+        fn no_datagram_makes_the_decoder_panic(mut bytes: Vec<u8>, kind in 0u8..8) {
             if let Some(first) = bytes.first_mut() {
                 *first = tag(kind);
             }

@@ -78,6 +78,14 @@ impl Log {
             Event::FrameDelivered { frame, bytes } => {
                 self.frame(now, at, "frame-delivered", frame, format_args!(r#","bytes":{bytes}"#));
             }
+            Event::FrameSizeAsked { camera, share } => {
+                let camera = self.camera(FrameId { camera, number: 0 });
+                let percent = share.as_f64() * 100.0;
+                self.line(
+                    now,
+                    format_args!(r#""at":"{at}","event":"frame-size-asked","camera":"{camera}","percent":{percent:.1}"#),
+                );
+            }
             Event::PoseAtRelay { pose } => self.pose(now, at, "pose-at-relay", pose),
             Event::CommandExecuted { pose } => self.pose(now, at, "command-executed", pose),
             Event::CommandStale { pose } => self.pose(now, at, "command-stale", pose),

@@ -115,7 +115,7 @@ impl Recorder {
             log.event(now, end, event);
         }
         let expected = match *event {
-            Event::Joined { .. } | Event::Left { .. } => true,
+            Event::Joined { .. } | Event::Left { .. } | Event::FrameSizeAsked { .. } => true,
             Event::FrameAtRelay { frame } => self.frame_at_relay(now, frame),
             Event::FrameForwarded { frame, packets, .. } => {
                 self.camera(frame).is_some_and(|c| c.forwarded(now, frame, packets))

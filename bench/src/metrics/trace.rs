@@ -71,6 +71,9 @@ impl Trace {
                 self.frame(FRAME_DELIVERED, frame, now);
                 self.record(DETAIL, 0, 0, u64::from(bytes));
             }
+            Event::FrameSizeAsked { camera, share } => {
+                self.record(FRAME_SIZE_ASKED, u32::from(camera.0), share.as_parts_per_billion(), at);
+            }
             Event::PoseAtRelay { pose } => self.record(POSE_AT_RELAY, 0, pose, at),
             Event::CommandExecuted { pose } => self.record(COMMAND_EXECUTED, 0, pose, at),
             Event::CommandStale { pose } => self.record(COMMAND_STALE, 0, pose, at),
@@ -130,6 +133,7 @@ const POSE_AT_RELAY: u8 = 0x88;
 const COMMAND_EXECUTED: u8 = 0x89;
 const COMMAND_STALE: u8 = 0x8a;
 const END: u8 = 0x8b;
+const FRAME_SIZE_ASKED: u8 = 0x8c;
 /// Belongs to the record before it.
 const DETAIL: u8 = 0x8f;
 

@@ -33,6 +33,9 @@ pub struct Workload {
     /// How many times larger a key frame is than a predicted frame, with the mean over a group
     /// kept at `frame_bytes`. Default 3. Without effect when `gop` is 1. Range 1 to 20.
     pub key_frame_factor: u32,
+    /// Whether the cameras make smaller frames when the relay asks for them. Default true. False
+    /// stands for a robot whose encoders cannot.
+    pub resizable: bool,
     /// The cameras; the first is the main camera. At least 1, at most 8.
     pub cameras: Vec<CameraSpec>,
 }
@@ -79,6 +82,7 @@ impl Default for Workload {
             pose_bytes: Size::from_bytes(64),
             gop: 1,
             key_frame_factor: 3,
+            resizable: true,
             cameras: vec![
                 camera("main", 15, 20_000),
                 camera("wrist-left", 8, 5_500),

@@ -7,7 +7,7 @@
 
 use netmodel::Stream;
 use relay_core::{Camera, FrameId};
-use units::{Span, Time};
+use units::{Share, Span, Time};
 
 use super::NANOS_PER_S;
 use crate::cell::Cell;
@@ -40,6 +40,7 @@ pub struct Source {
     cameras: Vec<CameraSource>,
     poses: PoseSource,
     next: Next,
+    resizable: bool,
 }
 
 impl Source {
@@ -62,6 +63,7 @@ impl Source {
                     key_bytes,
                     predicted_bytes,
                     spread: spec.spread.as_f64(),
+                    share: 1.0,
                 }
             })
             .collect();
@@ -72,7 +74,7 @@ impl Source {
             start,
             bytes: workload.pose_bytes.as_bytes() as u32,
         };
-        let mut source = Self { cameras, poses, next: Next::NONE };
+        let mut source = Self { cameras, poses, next: Next::NONE, resizable: workload.resizable };
         source.choose();
         source
     }
@@ -95,6 +97,16 @@ impl Source {
         };
         self.choose();
         input
+    }
+
+    /// From now on the frames of `camera` have this share of their full size, if the workload's cameras
+    /// can do that. Sizes are drawn as before, so that two relays still meet the same pictures.
+    pub fn resize(&mut self, camera: Camera, share: Share) {
+        if self.resizable
+            && let Some(source) = self.cameras.get_mut(usize::from(camera.0))
+        {
+            source.share = share.as_f64();
+        }
     }
 
     /// Of items due at the same instant, cameras go in their order and poses last.
@@ -158,6 +170,8 @@ struct CameraSource {
     key_bytes: f64,
     predicted_bytes: f64,
     spread: f64,
+    /// Of the full size.
+    share: f64,
 }
 
 impl CameraSource {
@@ -165,7 +179,7 @@ impl CameraSource {
         let number = self.clock.advance();
         let mean = if number.is_multiple_of(self.gop) { self.key_bytes } else { self.predicted_bytes };
         let deviation = self.sizes.normal().clamp(-DEVIATIONS_MAX, DEVIATIONS_MAX);
-        let bytes = (mean * (1.0 + self.spread * deviation)).round().max(1.0) as u32;
+        let bytes = (mean * self.share * (1.0 + self.spread * deviation)).round().max(1.0) as u32;
         Input::Frame { frame: FrameId { camera, number }, bytes }
     }
 }

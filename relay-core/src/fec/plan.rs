@@ -57,7 +57,8 @@ impl Plan {
     }
 
     /// Parity fragments for a frame of `count` fragments of the main camera, or of a wrist.
-    pub(crate) fn parity(&mut self, estimate: &LossEstimate, count: u16, main: bool) -> u8 {
+    /// `reorders` says that the link reorders packets and has room.
+    pub(crate) fn parity(&mut self, estimate: &LossEstimate, count: u16, main: bool, reorders: bool) -> u8 {
         if self.settings.kind == FecKind::None {
             return 0;
         }
@@ -79,7 +80,12 @@ impl Plan {
             self.chosen.resize(slot + 1, None);
         }
         let target = if main { self.settings.residual_main } else { self.settings.residual_wrist };
-        *self.chosen[slot].get_or_insert_with(|| least_parity(estimate, count, cap, target))
+        let for_loss = *self.chosen[slot].get_or_insert_with(|| least_parity(estimate, count, cap, target));
+        if !reorders {
+            return for_loss;
+        }
+        let for_delay = (f64::from(count) * self.settings.reordering.as_f64()).ceil() as u8;
+        for_loss.max(for_delay.min(cap))
     }
 }
 
@@ -117,7 +123,6 @@ fn more_lost_than(estimate: &LossEstimate, count: usize, parity: usize) -> f64 {
     }
     good[parity + 1] + bad[parity + 1]
 }
-
 
 /// The estimate begins as if one of this many packets had been lost.
 const PRIOR_PACKETS: f64 = 1_000.0;

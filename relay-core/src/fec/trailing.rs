@@ -37,17 +37,18 @@ pub(crate) struct Parity {
 #[derive(Debug, Default)]
 pub(crate) struct Trailing {
     waiting: VecDeque<Waiting>,
-    given_up: u64,
 }
 
 impl Trailing {
-    /// Parity fragments that were never sent.
-    pub(crate) fn given_up(&self) -> u64 {
-        self.given_up
-    }
-
     pub(crate) fn push(&mut self, now: Time, frame: FrameId, shape: FrameShape, parity: u8, shards: Shards) {
-        self.waiting.push_back(Waiting { since: now, frame, shape, parity, shards: shards.into_iter(), next: 0 });
+        self.waiting.push_back(Waiting {
+            since: now,
+            frame,
+            shape,
+            parity,
+            shards: shards.into_iter(),
+            next: 0,
+        });
     }
 
     /// A frame whose parity waited too long, with the number of fragments given up.
@@ -57,7 +58,6 @@ impl Trailing {
             return None;
         }
         let Waiting { frame, shards, .. } = self.waiting.pop_front()?;
-        self.given_up += shards.len() as u64;
         Some((frame, shards.len() as u32))
     }
 
@@ -70,7 +70,13 @@ impl Trailing {
             if let Some(payload) = first.shards.next() {
                 let index = first.next;
                 first.next += 1;
-                return Some(Parity { frame: first.frame, shape: first.shape, parity: first.parity, index, payload });
+                return Some(Parity {
+                    frame: first.frame,
+                    shape: first.shape,
+                    parity: first.parity,
+                    index,
+                    payload,
+                });
             }
             self.waiting.pop_front();
         }

@@ -4,7 +4,20 @@ use std::collections::VecDeque;
 
 use units::{Span, Time};
 
+use super::flight::Flight;
+use crate::congestion::{Acked, Lost, Sent};
+use crate::event::FrameId;
+use crate::fec::LossEstimate;
 use crate::wire::Feedback;
+
+/// What became of a datagram in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The receiver has it.
+    Acked(Acked),
+    /// It is given up. It may still turn out to have arrived.
+    Lost(Lost),
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
@@ -14,23 +27,58 @@ enum Fate {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Sent {
+struct Entry {
     at: Time,
     fate: Fate,
+    /// Its UDP payload; zero until it is known.
+    bytes: u32,
+    in_flight: bool,
+    app_limited: bool,
+    /// What it carried.
+    piece: Piece,
+    /// Whether it was reported as missing for the sake of repair.
+    missed: bool,
+}
+
+/// A fragment of a frame, or parity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) frame: FrameId,
+    pub(crate) index: u16,
+}
+
+/// News of a piece, for repair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum News {
+    /// It is missing, as far as one can tell so early.
+    Missing(Piece),
+    /// It was said to be missing, and has come after all.
+    Found(Piece),
 }
 
 /// What a sender knows of its datagrams by sequence number.
 #[derive(Debug)]
 pub(crate) struct SentLog {
     first: u32,
-    sent: VecDeque<Sent>,
+    sent: VecDeque<Entry>,
     /// Everything below has been judged.
     judged_to: u32,
     /// When the newest datagram known to have arrived was sent.
     newest_arrived: Time,
+    /// Everything below has been looked at for pieces that are missing.
+    missed_to: u32,
+    /// How much later-sent a datagram may arrive before an earlier one is missing: what reordering was
+    /// seen lately.
+    reordering: Span,
+    reordering_seen: Span,
+    news: VecDeque<News>,
+    estimate: LossEstimate,
+    last_was_lost: bool,
     judged: u64,
     lost: u64,
     limit_hits: u64,
+    /// What is in flight, where somebody wants to know.
+    flight: Option<Flight>,
 }
 
 impl SentLog {
@@ -40,22 +88,87 @@ impl SentLog {
             sent: VecDeque::new(),
             judged_to: 0,
             newest_arrived: Time::ZERO,
+            missed_to: 0,
+            reordering: MISSING_FIRST,
+            reordering_seen: Span::ZERO,
+            news: VecDeque::new(),
+            estimate: LossEstimate::new(),
+            last_was_lost: false,
             judged: 0,
             lost: 0,
             limit_hits: 0,
+            flight: None,
         }
     }
 
+    /// From now on keeps count of what is in flight and has [outcomes](Self::poll_outcome).
+    pub(crate) fn track_flight(&mut self) {
+        self.flight.get_or_insert_default();
+    }
+
+    pub(crate) fn tracks_flight(&self) -> bool {
+        self.flight.is_some()
+    }
+
     /// The number for the datagram that is sent now.
-    pub(crate) fn assign(&mut self, now: Time) -> u32 {
+    pub(crate) fn assign(&mut self, now: Time, piece: Piece) -> u32 {
         if self.sent.len() >= SENT_MAX {
             self.limit_hits += 1;
-            self.sent.pop_front();
+            if let (Some(entry), Some(flight)) = (self.sent.pop_front(), &mut self.flight)
+                && entry.in_flight
+            {
+                flight.on_lost(entry.at, entry.bytes.into());
+            }
             self.first = self.first.wrapping_add(1);
             self.judged_to = self.judged_to.max(self.first);
+            self.missed_to = self.missed_to.max(self.first);
         }
-        self.sent.push_back(Sent { at: now, fate: Fate::Unknown });
+        self.sent.push_back(Entry {
+            at: now,
+            fate: Fate::Unknown,
+            bytes: 0,
+            in_flight: false,
+            app_limited: false,
+            piece,
+            missed: false,
+        });
         self.first + (self.sent.len() - 1) as u32
+    }
+
+    /// The datagram numbered last has left as `bytes` of UDP payload; what to tell the control law,
+    /// if the flight is tracked.
+    pub(crate) fn on_left(&mut self, bytes: u64, app_limited: bool) -> Option<Sent> {
+        let (entry, flight) = (self.sent.back_mut()?, self.flight.as_mut()?);
+        entry.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        entry.in_flight = true;
+        entry.app_limited = app_limited;
+        let in_flight_bytes = flight.on_sent(entry.bytes.into());
+        Some(Sent { bytes: entry.bytes.into(), in_flight_bytes, app_limited })
+    }
+
+    /// What became of datagrams, in the order in which it was found out.
+    pub(crate) fn poll_outcome(&mut self) -> Option<Outcome> {
+        self.flight.as_mut()?.poll_outcome()
+    }
+
+    /// Whether anything is in flight, as far as that is tracked.
+    pub(crate) fn has_flight(&self) -> bool {
+        self.flight.as_ref().is_some_and(|flight| flight.bytes() > 0)
+    }
+
+    /// What is new about pieces, for repair.
+    pub(crate) fn poll_news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    /// How much reordering was seen lately.
+    pub(crate) fn reordering(&self) -> Span {
+        self.reordering_seen
+    }
+
+    /// Loss share and burst length lately.
+    pub(crate) fn estimate(&self) -> &LossEstimate {
+        &self.estimate
     }
 
     /// Datagrams whose fate is known, and those of them that were lost.
@@ -68,7 +181,17 @@ impl SentLog {
     }
 
     /// Takes a report. Numbers that were never sent are ignored.
-    pub(crate) fn handle(&mut self, feedback: &Feedback) {
+    pub(crate) fn handle(&mut self, now: Time, feedback: &Feedback) {
+        let before = self.newest_arrived;
+        if self.flight.is_some() {
+            for arrival in &feedback.arrivals {
+                let index = arrival.seq.wrapping_sub(self.first) as usize;
+                if index < self.sent.len() {
+                    let at = Time::ZERO + Span::from_micros(arrival.at_us);
+                    self.arrived(now, before, index, Some(at));
+                }
+            }
+        }
         for range in &feedback.ranges {
             let end = self.first + self.sent.len() as u32;
             let first = range.first.max(self.first);
@@ -77,14 +200,32 @@ impl SentLog {
                 if seq >= end {
                     break;
                 }
-                self.arrived((seq - self.first) as usize);
+                self.arrived(now, before, (seq - self.first) as usize, None);
             }
         }
+        self.miss();
         self.judge();
         self.forget();
     }
 
-    fn arrived(&mut self, index: usize) {
+    /// Gives up what nothing has been heard of for so long that the receiver must have fallen
+    /// silent. It counts as lost for the control law only: whether it arrived is still open.
+    pub(crate) fn expire(&mut self, now: Time) {
+        let Some(flight) = &mut self.flight else { return };
+        let patience = flight.patience();
+        let from = (self.judged_to - self.first) as usize;
+        for entry in self.sent.range_mut(from.min(self.sent.len())..) {
+            if entry.at + patience > now {
+                break;
+            }
+            if std::mem::take(&mut entry.in_flight) {
+                flight.on_lost(entry.at, entry.bytes.into());
+            }
+        }
+    }
+
+    /// `before` is when the newest datagram was sent that an earlier report spoke of.
+    fn arrived(&mut self, now: Time, before: Time, index: usize, received_at: Option<Time>) {
         let sent = &mut self.sent[index];
         match sent.fate {
             Fate::Arrived => return,
@@ -93,7 +234,41 @@ impl SentLog {
             Fate::Unknown => self.judged += 1,
         }
         sent.fate = Fate::Arrived;
+        if sent.at < before {
+            let late = before.since(sent.at);
+            self.reordering = self.reordering.max(late + late / 4).min(REORDERING);
+            self.reordering_seen = self.reordering_seen.max(late);
+        }
+        if std::mem::take(&mut sent.missed) {
+            self.news.push_back(News::Found(sent.piece));
+        }
         self.newest_arrived = self.newest_arrived.max(sent.at);
+        if let Some(flight) = &mut self.flight
+            && sent.bytes > 0
+        {
+            let was_in_flight = std::mem::take(&mut sent.in_flight);
+            flight.on_acked(now, sent.at, received_at, sent.bytes.into(), was_in_flight, sent.app_limited);
+        }
+    }
+
+    /// Says early what seems to be missing: the sooner it is sent again, the sooner it is there, and what
+    /// was sent again needlessly costs one packet.
+    fn miss(&mut self) {
+        let mut index = (self.missed_to - self.first) as usize;
+        while let Some(sent) = self.sent.get_mut(index) {
+            if sent.at + self.reordering >= self.newest_arrived {
+                break;
+            }
+            if sent.fate == Fate::Unknown {
+                sent.missed = true;
+                self.news.push_back(News::Missing(sent.piece));
+            }
+            index += 1;
+        }
+        self.missed_to = self.first + index as u32;
+        self.reordering_seen = self.reordering_seen - self.reordering_seen / REORDERING_REPORTS;
+        let decayed = self.reordering - self.reordering / REORDERING_REPORTS;
+        self.reordering = decayed.max(MISSING_MIN);
     }
 
     /// Declares lost what was sent long enough before something that arrived.
@@ -108,17 +283,23 @@ impl SentLog {
                 self.judged += 1;
                 self.lost += 1;
             }
+            let lost = sent.fate == Fate::Lost;
+            self.estimate.insert(lost, lost && !self.last_was_lost);
+            self.last_was_lost = lost;
+            if std::mem::take(&mut sent.in_flight)
+                && let Some(flight) = &mut self.flight
+            {
+                flight.on_lost(sent.at, sent.bytes.into());
+            }
             index += 1;
         }
         self.judged_to = self.first + index as u32;
     }
 
     fn forget(&mut self) {
-        while self
-            .sent
-            .front()
-            .is_some_and(|sent| self.judged_to > self.first && sent.at + REMEMBERED < self.newest_arrived)
-        {
+        while self.sent.front().is_some_and(|sent| {
+            self.judged_to.min(self.missed_to) > self.first && sent.at + REMEMBERED < self.newest_arrived
+        }) {
             self.sent.pop_front();
             self.first += 1;
         }
@@ -128,6 +309,11 @@ impl SentLog {
 /// How much later-sent a datagram may arrive before an earlier one counts as lost: twice three
 /// standard deviations of the widest jitter among the shipped profiles (15 ms), rounded up.
 const REORDERING: Span = Span::from_millis(100);
+/// The same for repair, which need not be sure: at first, and at least.
+const MISSING_FIRST: Span = Span::from_millis(20);
+const MISSING_MIN: Span = Span::from_millis(2);
+/// Reports over which seen reordering is forgotten.
+const REORDERING_REPORTS: u64 = 512;
 /// How long a judged datagram is remembered, so that a very late arrival is still set right.
 const REMEMBERED: Span = Span::from_secs(3);
 /// Most datagrams remembered: some eight seconds at 10 Mbit/s.
@@ -139,6 +325,8 @@ mod tests {
 
     use super::*;
     use crate::wire::SeqRange;
+
+    const PIECE: Piece = Piece { frame: FrameId { camera: crate::event::Camera::MAIN, number: 0 }, index: 0 };
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)
@@ -153,21 +341,21 @@ mod tests {
     fn late_is_not_lost_until_it_is_very_late_and_even_then_it_may_come() {
         let mut log = SentLog::new();
         for ms in [0, 10, 20, 130] {
-            log.assign(at(ms));
+            log.assign(at(ms), PIECE);
         }
-        log.handle(&report(&[(2, 2), (0, 0)]));
+        log.handle(at(1_000), &report(&[(2, 2), (0, 0)]));
         assert_eq!(log.judged(), (2, 0), "number 1 may still come");
-        log.handle(&report(&[(2, 3), (0, 0)]));
+        log.handle(at(1_000), &report(&[(2, 3), (0, 0)]));
         assert_eq!(log.judged(), (4, 1));
-        log.handle(&report(&[(0, 3)]));
+        log.handle(at(1_000), &report(&[(0, 3)]));
         assert_eq!(log.judged(), (4, 0));
     }
 
     #[test]
     fn reports_of_what_was_never_sent_are_ignored() {
         let mut log = SentLog::new();
-        log.assign(at(0));
-        log.handle(&report(&[(5, u32::MAX)]));
+        log.assign(at(0), PIECE);
+        log.handle(at(1_000), &report(&[(5, u32::MAX)]));
         assert_eq!(log.judged(), (0, 0));
     }
 
@@ -180,9 +368,9 @@ mod tests {
             let mut now = 0;
             for (step, ranges) in steps {
                 now += step;
-                log.assign(at(now));
+                log.assign(at(now), PIECE);
                 let ranges: Vec<_> = ranges.iter().map(|&(first, length)| (first, first + length)).collect();
-                log.handle(&report(&ranges));
+                log.handle(at(now), &report(&ranges));
                 let (judged, lost) = log.judged();
                 prop_assert!(lost <= judged);
             }

@@ -4,6 +4,7 @@ use quinn_proto::ConnectionHandle;
 
 use super::poses::Poses;
 use crate::event::Role;
+use crate::resize::Resize;
 use crate::settings::Settings;
 use crate::skip::Skip;
 use crate::video::Assembly;
@@ -14,6 +15,7 @@ pub(super) struct Session {
     pub(super) operator: Option<ConnectionHandle>,
     pub(super) assembly: Assembly,
     pub(super) skip: Skip,
+    pub(super) resize: Resize,
     pub(super) poses: Poses,
 }
 
@@ -24,6 +26,7 @@ impl Session {
             operator: None,
             assembly: Assembly::new(settings.deadline.reassembly),
             skip: Skip::new(&settings.skip),
+            resize: Resize::new(&settings.resize),
             poses: Poses::default(),
         }
     }
@@ -44,6 +47,7 @@ impl Session {
     /// Forgets what was remembered of an earlier robot's frames.
     pub(super) fn restart(&mut self, settings: &Settings) {
         self.assembly = Assembly::new(settings.deadline.reassembly);
+        self.resize = Resize::new(&settings.resize);
     }
 
     /// Frees the role; true if nobody is left.

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use bench::{Cell, Direction, End, Hop, IP_UDP_OVERHEAD_BYTES, Recorder};
 use bytes::BytesMut;
 use netmodel::Link;
-use netmodel::units::Time;
-use relay_core::{Machine, Output, Transmit};
+use netmodel::units::{Share, Time};
+use relay_core::{Camera, Event, Machine, Output, Transmit};
 
 use super::arena::Arena;
 use super::calendar::{Actor, Calendar, LinkId};
@@ -24,6 +24,8 @@ pub(super) struct Network {
     pub(super) calendar: Calendar,
     pub(super) guard: Guard,
     pub(super) recorder: Recorder,
+    /// Frame sizes that the robot was asked for and that the traffic has not been told of.
+    pub(super) sizes_asked: Vec<(Camera, Share)>,
 }
 
 /// A datagram on arrival.
@@ -57,6 +59,7 @@ impl Network {
             calendar: Calendar::new(),
             guard: Guard::new(cell.warmup + cell.duration + Cell::DRAIN),
             recorder: Recorder::new(cell, log),
+            sizes_asked: Vec::new(),
         }
     }
 
@@ -66,7 +69,12 @@ impl Network {
             self.guard.step(now)?;
             match machine.poll_output(now, &mut self.buffer) {
                 Output::Transmit(transmit) => self.transmit(now, end, transmit)?,
-                Output::Event(event) => self.recorder.event(now, end, &event),
+                Output::Event(event) => {
+                    self.recorder.event(now, end, &event);
+                    if let Event::FrameSizeAsked { camera, share } = event {
+                        self.sizes_asked.push((camera, share));
+                    }
+                }
                 Output::Wait(until) => {
                     self.calendar.set(Actor::Timer(end), until.max(now));
                     return Ok(());

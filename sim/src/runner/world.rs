@@ -69,7 +69,11 @@ impl World {
             End::Relay => relay.handle_datagram(now, arrival.from, arrival.ecn, arrival.datagram),
             End::Operator => operator.handle_datagram(now, arrival.from, arrival.ecn, arrival.datagram),
         }
-        self.drain(now, arrival.to)
+        self.drain(now, arrival.to)?;
+        for (camera, share) in self.network.sizes_asked.drain(..) {
+            self.source.resize(camera, share);
+        }
+        Ok(())
     }
 
     fn produce(&mut self, now: Time) -> Result<(), SimError> {

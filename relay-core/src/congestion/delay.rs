@@ -1,0 +1,319 @@
+//! `delay`: the project's own law, for frames on long links that lose packets for no reason.
+//!
+//! # Law
+//!
+//! Time is cut into intervals of a tenth of a second. Of the delays seen in an interval (one way
+//! where receive times are known, else round trips) the lower quartile is taken: it is above the
+//! path's own delay only when there is a queue that does not empty between frames. The path's own
+//! delay is the lower quintile of those quartiles over the last half minute, so that no single lucky
+//! packet sets it. What an interval lies above it is the **standing queue**.
+//!
+//! - **Free**: while no queue has shown, the window grows as in slow start by what is acknowledged, but only
+//!   when the window was what held the sender back, and a frame may leave at once.
+//! - **Limited**: once the standing queue is over the threshold for [`SUSTAINED`] intervals in a row, the link
+//!   has shown its rate: what arrived lately. The sender goes on at that, less what empties the queue
+//!   within a second. When there is no queue and the rate is being used, it grows again, slowly at first
+//!   and faster the longer no queue shows.
+//!
+//! The threshold is three times the measured scatter of the quartiles from one interval to the next, so a
+//! link with jitter is given room and a quiet one is held tight. Isolated loss changes nothing. Heavy
+//! loss without a queue (a policer, or a queue too short to see) limits the sender to what arrives, and
+//! never to less.
+//!
+//! If cutting the rate again and again does not make the standing queue go away, it is not ours: the path
+//! has become longer, or others keep the queue full. Then that delay becomes the path's own.
+//!
+//! # Where it does well and badly
+//!
+//! Well: random loss, bursts, jitter, reordering; thin links behind a deep queue. Badly: it needs about half a second and a round trip
+//! to see a queue, so a sudden drop to half the rate costs that much queue; against a loss-based flow that
+//! keeps a deep queue full it holds its rate rather than winning a share.
+//!
+//! # Sources
+//!
+//! The shape follows delay-based control from LEDBAT (RFC 6817: base delay over a history, a filter over current delays)
+//! and Copa (NSDI 2018: standing round trip over a short window). The rate on a sign of congestion is the delivered rate, as in
+//! BBR (draft-ietf-ccwg-bbr). Not growing while unused is RFC 7661. The constants are this project's own.
+
+mod base;
+mod meter;
+
+use units::{Span, Time};
+
+use self::base::PathDelay;
+use self::meter::Meter;
+use super::controller::{Acked, Controller, Lost, Sent, Start, WINDOW_BYTES_MAX};
+use crate::pacer::PacingRate;
+
+/// The law's state.
+#[derive(Debug)]
+pub(crate) struct Delay {
+    initial_window_bytes: u64,
+    packet_bytes: u64,
+    path: PathDelay,
+    meter: Meter,
+    mode: Mode,
+    rtt: Span,
+    /// Delays of the interval that is running, in nanoseconds, offset unknown.
+    samples: Vec<i64>,
+    interval_began: Time,
+    /// Bytes sent in the running interval.
+    used_bytes: u64,
+    /// Intervals in a row with a standing queue over the threshold, and without one.
+    over: u32,
+    calm: u32,
+    /// Cuts in a row that did not help.
+    cuts: u32,
+    /// Intervals that began before this are not judged: they show what was sent before the last cut.
+    blind_until: Time,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Mode {
+    Free {
+        window_bytes: u64,
+    },
+    /// `ceiling` is what arrived when the last queue stood.
+    Limited {
+        bytes_per_sec: f64,
+        step: f64,
+        ceiling: f64,
+    },
+}
+
+impl Delay {
+    pub(crate) fn new(start: &Start<'_>) -> Self {
+        Self {
+            initial_window_bytes: start.initial_window_bytes,
+            packet_bytes: start.packet_bytes,
+            path: PathDelay::new(),
+            meter: Meter::new(),
+            mode: Mode::Free { window_bytes: start.initial_window_bytes },
+            rtt: Span::from_millis(333),
+            samples: Vec::new(),
+            interval_began: start.now,
+            used_bytes: 0,
+            over: 0,
+            calm: 0,
+            cuts: 0,
+            blind_until: Time::ZERO,
+        }
+    }
+
+    fn close_interval(&mut self, now: Time) {
+        let length = now.since(self.interval_began);
+        let used_per_sec = self.used_bytes as f64 / length.as_secs_f64().max(1e-3);
+        let began = std::mem::replace(&mut self.interval_began, now);
+        self.used_bytes = 0;
+        self.samples.sort_unstable();
+        let quartile = self.samples[self.samples.len() / 4];
+        self.samples.clear();
+        let queue = self.path.insert(now, quartile);
+        if began < self.blind_until {
+            return;
+        }
+        let threshold = self.path.threshold();
+        if queue > threshold {
+            // A queue that is twice over the threshold is as good as two intervals of evidence.
+            self.over += if queue > threshold * 2 { 2 } else { 1 };
+            self.calm = 0;
+        } else {
+            self.over = 0;
+            self.calm += u32::from(queue < threshold / 2);
+        }
+        if self.over >= SUSTAINED {
+            self.cut(now, queue);
+        } else if self.calm >= CALM {
+            self.cuts = 0;
+            self.grow(used_per_sec);
+        }
+        if self.meter.loss_share() > HEAVY_LOSS {
+            self.limit_to_delivered(now);
+        }
+    }
+
+    /// Goes on at what arrives, less what empties the queue within a second.
+    fn cut(&mut self, now: Time, queue: Span) {
+        self.over = 0;
+        self.cuts += 1;
+        if self.cuts > CUTS_MAX {
+            // The queue is not ours.
+            self.cuts = 0;
+            self.path.restart();
+            return;
+        }
+        let drain = (1.0 - queue.as_secs_f64()).clamp(DRAIN_MIN, DRAIN_MAX);
+        let ceiling = self.meter.delivered_per_sec(now).max(RATE_MIN);
+        self.mode = Mode::Limited { bytes_per_sec: (ceiling * drain).max(RATE_MIN), step: STEP_MIN, ceiling };
+        self.blind_until = now + self.rtt;
+    }
+
+    fn limit_to_delivered(&mut self, now: Time) {
+        let delivered = self.meter.delivered_per_sec(now).max(RATE_MIN);
+        let limited = match self.mode {
+            Mode::Free { .. } => true,
+            Mode::Limited { bytes_per_sec, .. } => bytes_per_sec > delivered * 1.5,
+        };
+        if limited {
+            self.mode = Mode::Limited { bytes_per_sec: delivered, step: STEP_MIN, ceiling: delivered };
+            self.blind_until = now + self.rtt;
+        }
+    }
+
+    fn grow(&mut self, used_per_sec: f64) {
+        let Mode::Limited { bytes_per_sec, step, ceiling } = &mut self.mode else { return };
+        // What was lowered to empty the queue comes back at once when it is empty; beyond what the link
+        // has shown, slowly.
+        let held = *ceiling * HOLD;
+        if *bytes_per_sec < held {
+            *bytes_per_sec = held;
+            return;
+        }
+        // What is not used is not known to be there.
+        if used_per_sec < *bytes_per_sec * USED_MIN {
+            return;
+        }
+        *bytes_per_sec = (*bytes_per_sec * (1.0 + *step)).min(RATE_MAX);
+        *step = (*step * STEP_GROWTH).min(STEP_MAX);
+    }
+
+    fn floor(&self) -> u64 {
+        2 * self.packet_bytes
+    }
+}
+
+impl Controller for Delay {
+    fn on_sent(&mut self, now: Time, sent: &Sent) {
+        if self.samples.is_empty() && self.used_bytes == 0 {
+            // After a silence the interval begins with the first packet.
+            self.interval_began = now;
+        }
+        self.used_bytes += sent.bytes;
+    }
+
+    fn on_acked(&mut self, now: Time, acked: &Acked) {
+        if acked.rtt > Span::ZERO {
+            self.rtt = Span::from_nanos((self.rtt.as_nanos() * 7).saturating_add(acked.rtt.as_nanos()) / 8);
+        }
+        self.meter.on_acked(now, acked.bytes);
+        let delay = match acked.received_at {
+            Some(at) => at.as_nanos() as i64 - acked.sent_at.as_nanos() as i64,
+            None => acked.rtt.as_nanos() as i64,
+        };
+        if self.samples.len() < SAMPLES_MAX {
+            self.samples.push(delay);
+        }
+        if let Mode::Free { window_bytes } = &mut self.mode
+            && !acked.app_limited
+            && self.over == 0
+        {
+            *window_bytes = (*window_bytes + acked.bytes).min(WINDOW_BYTES_MAX);
+        }
+        if now.since(self.interval_began) >= INTERVAL && self.samples.len() >= SAMPLES_MIN {
+            self.close_interval(now);
+        }
+    }
+
+    fn on_lost(&mut self, now: Time, lost: &Lost) {
+        self.meter.on_lost(now, lost.bytes);
+        if lost.persistent {
+            // Nothing got through for a long time: what was learnt may be void.
+            self.mode = Mode::Free { window_bytes: self.initial_window_bytes };
+            self.path.restart();
+        }
+    }
+
+    fn on_marked(&mut self, now: Time, _sent_at: Time) {
+        if now >= self.blind_until {
+            self.cut(now, Span::ZERO);
+        }
+    }
+
+    fn on_tick(&mut self, now: Time) {
+        self.meter.forget(now);
+    }
+
+    fn on_path_change(&mut self, now: Time) {
+        let (initial_window_bytes, packet_bytes) = (self.initial_window_bytes, self.packet_bytes);
+        self.path = PathDelay::new();
+        self.meter = Meter::new();
+        self.mode = Mode::Free { window_bytes: initial_window_bytes };
+        self.packet_bytes = packet_bytes;
+        self.samples.clear();
+        self.interval_began = now;
+        self.used_bytes = 0;
+        self.over = 0;
+        self.calm = 0;
+        self.cuts = 0;
+        self.blind_until = Time::ZERO;
+    }
+
+    fn on_packet_size(&mut self, packet_bytes: u64) {
+        self.packet_bytes = packet_bytes;
+    }
+
+    fn window_bytes(&self) -> u64 {
+        let window = match self.mode {
+            Mode::Free { window_bytes } => window_bytes,
+            Mode::Limited { bytes_per_sec, .. } => {
+                // The pacer holds the rate; the window only bounds what an outage can cost.
+                let reach = self.rtt + WINDOW_SLACK;
+                (bytes_per_sec * reach.as_secs_f64()) as u64 + BURST_BYTES
+            }
+        };
+        window.clamp(self.floor(), WINDOW_BYTES_MAX)
+    }
+
+    fn pacing(&self) -> Option<PacingRate> {
+        Some(match self.mode {
+            Mode::Free { window_bytes } => {
+                let per_rtt = window_bytes as f64 / self.rtt.as_secs_f64().max(1e-3);
+                PacingRate { bytes_per_sec: (per_rtt * FREE_GAIN).max(1.0) as u64, burst_bytes: BURST_BYTES }
+            }
+            Mode::Limited { bytes_per_sec, .. } => {
+                let burst = bytes_per_sec * LIMITED_BURST.as_secs_f64();
+                let burst_bytes = (burst as u64).clamp(self.floor(), BURST_BYTES);
+                PacingRate { bytes_per_sec: bytes_per_sec.max(1.0) as u64, burst_bytes }
+            }
+        })
+    }
+}
+
+/// The length of an interval: long enough to hold frames of every camera.
+const INTERVAL: Span = Span::from_millis(100);
+/// Delays that an interval must have, and those of them that are looked at.
+const SAMPLES_MIN: usize = 4;
+const SAMPLES_MAX: usize = 4096;
+/// Intervals in a row over the threshold before anything is done.
+const SUSTAINED: u32 = 3;
+/// Intervals in a row without a queue before the rate grows.
+const CALM: u32 = 2;
+/// Cuts in a row that did not help before the delay is taken for the path's own.
+const CUTS_MAX: u32 = 6;
+/// Bounds of the share of the delivered rate that a cut leaves.
+const DRAIN_MIN: f64 = 0.5;
+const DRAIN_MAX: f64 = 0.95;
+/// Loss share over which the sender is limited to what arrives: far over what links lose for no reason.
+const HEAVY_LOSS: f64 = 0.15;
+/// Growth an interval: at first, at most, and how the one becomes the other.
+const STEP_MIN: f64 = 0.003;
+const STEP_MAX: f64 = 0.08;
+const STEP_GROWTH: f64 = 1.08;
+/// Share of what the link has shown at which the sender stays for a while.
+const HOLD: f64 = 0.95;
+/// Share of the rate that must be used for it to grow.
+const USED_MIN: f64 = 0.8;
+/// Bytes a second, at least and at most.
+const RATE_MIN: f64 = 12_500.0;
+const RATE_MAX: f64 = 1.25e9;
+/// What the window admits beyond a round trip at the rate: some feedback intervals and jitter.
+const WINDOW_SLACK: Span = Span::from_millis(250);
+/// Bytes that leave at once at most: a main frame with its parity.
+const BURST_BYTES: u64 = 64_000;
+/// What leaves at once when the rate is known: no more than queues for this long.
+const LIMITED_BURST: Span = Span::from_millis(50);
+/// Windows a round trip at which a free sender paces.
+const FREE_GAIN: f64 = 2.5;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! Every congestion control law, listed once.
+//!
+//! The gate builds what the settings name from this list, and the tests run every law in it. It is
+//! not the list of settings: that is [`CongestionKind`], and a test compares the two.
+
+use super::controller::{Controller, Start};
+use super::{cubic, delay, new_reno, open};
+use crate::settings::CongestionKind;
+
+/// Makes a law.
+pub(crate) type Build = fn(&Start<'_>) -> Box<dyn Controller>;
+
+/// The laws.
+pub(crate) const LAWS: &[(CongestionKind, Build)] = &[
+    (CongestionKind::NewReno, |start| Box::new(new_reno::NewReno::new(start))),
+    (CongestionKind::Cubic, |start| Box::new(cubic::Cubic::new(start))),
+    (CongestionKind::Delay, |start| Box::new(delay::Delay::new(start))),
+    (CongestionKind::Open, |_| Box::new(open::Open)),
+];
+
+/// Makes the law that the settings name.
+pub(crate) fn build(start: &Start<'_>) -> Box<dyn Controller> {
+    let kind = start.settings.kind;
+    let (_, build) = LAWS.iter().find(|(listed, _)| *listed == kind).expect("every kind is listed");
+    build(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{Error, StrDeserializer};
+
+    use super::*;
+
+    /// The values that the schema admits for `congestion.kind`.
+    fn kinds() -> Vec<CongestionKind> {
+        let schema = schemars::schema_for!(CongestionKind);
+        let variants = schema.get("oneOf").and_then(|list| list.as_array()).expect("documented variants");
+        let names = variants.iter().map(|variant| variant["const"].as_str().expect("a name"));
+        let kind = |name: &str| {
+            let name: StrDeserializer<'_, Error> = name.into_deserializer();
+            CongestionKind::deserialize(name).expect("its own schema")
+        };
+        names.map(kind).collect()
+    }
+
+    #[test]
+    fn every_kind_is_listed_once() {
+        let mut listed: Vec<_> = LAWS.iter().map(|(kind, _)| *kind).collect();
+        listed.sort_unstable();
+        let mut kinds = kinds();
+        kinds.sort_unstable();
+        assert_eq!(listed, kinds);
+    }
+}
