@@ -2,13 +2,15 @@
 
 /// Names of the built-in scenarios; the first is what runs when none is named.
 pub fn builtin_scenario_names() -> &'static [&'static str] {
-    &["seed-matrix"]
+    &["seed-matrix", "seed-before-after", "best"]
 }
 
 /// The text of a built-in scenario.
 pub fn builtin_scenario(name: &str) -> Option<&'static str> {
     match name {
         "seed-matrix" => Some(include_str!("../../scenarios/seed-matrix.toml")),
+        "seed-before-after" => Some(include_str!("../../scenarios/seed-before-after.toml")),
+        "best" => Some(include_str!("../../scenarios/best.toml")),
         _ => None,
     }
 }
@@ -29,15 +31,15 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_matrix_is_five_profiles_two_settings_three_seeds() {
+    fn the_seed_matrix_is_five_profiles_three_settings_three_seeds() {
         let text = builtin_scenario("seed-matrix").unwrap();
         let scenario = Scenario::parse("seed-matrix.toml", text, &|_| None).unwrap();
         let settings: Vec<&str> = scenario.settings().iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(settings, ["before", "tuned"], "in the order of the file");
+        assert_eq!(settings, ["before", "tuned", "best"], "in the order of the file");
         let cells = scenario.cells();
-        assert_eq!(cells.len(), 30);
+        assert_eq!(cells.len(), 45);
         assert!(cells[0].id().starts_with("same-region--before--s1--"));
         assert!(cells[3].id().starts_with("same-region--tuned--s1--"));
-        assert!(cells[29].id().starts_with("thin-india--tuned--s3--"));
+        assert!(cells[44].id().starts_with("thin-india--best--s3--"));
     }
 }

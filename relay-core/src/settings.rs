@@ -42,22 +42,23 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Congestion {
-    /// The control law. Default `"cubic"`.
+    /// The control law. Default `"delay"`.
     pub kind: CongestionKind,
-    /// Window before anything has been acknowledged, in bytes. Default `"12 kB"` (10 packets,
-    /// RFC 9002 §7.2). Larger starts faster and risks a burst of loss on a thin link.
+    /// Window before anything has been acknowledged, in bytes. Default `"256 kB"`: the default
+    /// workload over a round trip of half a second, so that video is not held up before the first report.
+    /// RFC 9002 §7.2 has 10 packets. Larger starts faster and risks a burst of loss on a thin link.
     /// Range 2.4 kB to 10 MB.
     #[schemars(with = "String")]
     pub initial_window: Size,
-    /// Which feedback drives the law. Default `"transport"`. `"app"` knows when each packet
+    /// Which feedback drives the law. Default `"app"`, which knows when each packet
     /// arrived and does not take reordering for loss, but hears of it only every
     /// `feedback.interval`. It applies to video datagrams from the relay to the operator;
-    /// everything else stays with `"transport"`.
+    /// everything else stays with `"transport"`, which is QUIC's acknowledgements.
     pub feedback: CongestionFeedback,
     /// Most bytes that leave the pacer at once; a law that asks for less gets less. Default
-    /// `"400 kB"`, which leaves it to the law: for a law without a pacing rate of its own that is
-    /// what its window sends in 2 ms, but 10 to 256 packets, as in quinn. Smaller is kinder to
-    /// short queues and makes a frame take longer to leave. Range 1.2 kB to 10 MB.
+    /// `"64 kB"`, a main frame with its parity. A law without a pacing rate of its own asks for what its
+    /// window sends in 2 ms, but 10 to 256 packets, as in quinn. Smaller is kinder to short queues and makes
+    /// a frame take longer to leave. Range 1.2 kB to 10 MB.
     #[schemars(with = "String")]
     pub burst: Size,
 }
@@ -65,10 +66,10 @@ pub struct Congestion {
 impl Default for Congestion {
     fn default() -> Self {
         Self {
-            kind: CongestionKind::Cubic,
-            initial_window: Size::from_bytes(12_000),
-            feedback: CongestionFeedback::Transport,
-            burst: Size::from_bytes(400_000),
+            kind: CongestionKind::Delay,
+            initial_window: Size::from_bytes(256_000),
+            feedback: CongestionFeedback::App,
+            burst: Size::from_bytes(64_000),
         }
     }
 }
@@ -105,18 +106,18 @@ pub enum CongestionFeedback {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LossDetection {
-    /// A packet is lost once one sent this many packets later is acknowledged. Default 3
-    /// (RFC 9002 §6.1.1). Higher tolerates reordering and finds real loss later.
+    /// A packet is lost once one sent this many packets later is acknowledged. Default 1000;
+    /// RFC 9002 §6.1.1 has 3. Higher tolerates reordering and finds real loss later.
     /// Range 3 to 10000.
     pub packet_threshold: u32,
     /// A packet is lost once one sent later is acknowledged and this many round trips have
-    /// passed. Default 1.125 (RFC 9002 §6.1.2). Higher tolerates more jitter. Range 1 to 100.
+    /// passed. Default 4; RFC 9002 §6.1.2 has 1.125. Higher tolerates more jitter. Range 1 to 100.
     pub time_threshold: f32,
 }
 
 impl Default for LossDetection {
     fn default() -> Self {
-        Self { packet_threshold: 3, time_threshold: 1.125 }
+        Self { packet_threshold: 1000, time_threshold: 4.0 }
     }
 }
 
@@ -124,7 +125,8 @@ impl Default for LossDetection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Skip {
-    /// Whether it skips at all. Default true.
+    /// Whether it skips at all. Default false: parity and repair carry frames over loss, and control
+    /// of the rate keeps it from being caused.
     pub enabled: bool,
     /// Measured loss above which it starts to skip. Default `"5 %"`. Lower sheds load earlier and
     /// throws away frames that would have arrived.
@@ -144,7 +146,7 @@ pub struct Skip {
 impl Default for Skip {
     fn default() -> Self {
         Self {
-            enabled: true,
+            enabled: false,
             threshold: Share::from_parts_per_billion(50_000_000),
             keep_one_in: 3,
             measured: LossMeasure::App,
@@ -403,14 +405,14 @@ pub struct Mtu {
     /// every QUIC path carries (RFC 9000 §14). Range 1.2 kB to 1.472 kB.
     #[schemars(with = "String")]
     pub initial: Size,
-    /// Whether larger packets are probed for (RFC 8899). Default false. Fewer, larger packets
+    /// Whether larger packets are probed for (RFC 8899). Default true. Fewer, larger packets
     /// make a frame less likely to lose one.
     pub discovery: bool,
 }
 
 impl Default for Mtu {
     fn default() -> Self {
-        Self { initial: Size::from_bytes(1200), discovery: false }
+        Self { initial: Size::from_bytes(1200), discovery: true }
     }
 }
 
