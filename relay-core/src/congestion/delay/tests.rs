@@ -7,12 +7,8 @@ use crate::settings::Congestion;
 
 fn law() -> Delay {
     let settings = Congestion { initial_window: Size::from_bytes(64_000), ..Congestion::default() };
-    let start = Start {
-        now: Time::ZERO,
-        initial_window_bytes: 64_000,
-        packet_bytes: 1200,
-        settings: &settings,
-    };
+    let start =
+        Start { now: Time::ZERO, initial_window_bytes: 64_000, packet_bytes: 1200, settings: &settings };
     Delay::new(&start)
 }
 
