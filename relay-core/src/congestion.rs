@@ -24,8 +24,12 @@ mod quinn_twin;
 
 mod cubic;
 mod delay;
+mod gcc;
+mod measures;
+mod nada;
 mod new_reno;
 mod open;
+mod scream;
 
 pub(crate) use controller::{Acked, Lost, Sent, TICK};
 pub(crate) use gate::{Enforce, Gate, GateState, Held};

@@ -85,6 +85,15 @@ pub enum CongestionKind {
     /// Slows down when a standing queue shows over the path's own delay, by the jitter's measure, and
     /// takes isolated loss for noise.
     Delay,
+    /// A rate steered by one signal made of queueing delay, loss and marks, between 150 kbit/s and
+    /// 10 Mbit/s (RFC 8698).
+    Nada,
+    /// A window steered towards a queueing delay of 0.1 s, up to 0.4 s beside flows that fill queues
+    /// (RFC 8298).
+    Scream,
+    /// A rate that grows until delay does and falls with it, cut by loss above a tenth only; what
+    /// WebRTC runs (draft-ietf-rmcat-gcc-02).
+    Gcc,
     /// No congestion control at all: everything goes as soon as it is there. For separating
     /// causes on a modelled link. Unsafe on a real network, which it can bring to a halt for
     /// everybody.

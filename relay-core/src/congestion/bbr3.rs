@@ -30,7 +30,8 @@
 //! of which the first of a batch gives a low sample; so whether the rate has stopped growing is
 //! judged by the greatest sample of a round and not by the one that ends it. A mark (ECN), on which
 //! the draft is silent, counts as loss outside probes. What is reported lost at one time counts as
-//! one range of packets. Nothing is undone when a loss turns out to be spurious, which no caller
+//! one range of packets. A probe of the rate that one of the round trip interrupts counts as ended for
+//! the greatest rate, which a path with a long queue would otherwise never forget. Nothing is undone when a loss turns out to be spurious, which no caller
 //! reports.
 //!
 //! Lack of data: samples with a gap in them never lower the model and raise it only when they are
@@ -43,7 +44,6 @@
 //!
 //! | link | share used | standing queue | share used at 1.5 % loss |
 //! |---|---|---|---|
-MODELTABLE
 
 use units::{Span, Time};
 
@@ -202,7 +202,7 @@ impl Bbr3 {
         let path = &mut self.path;
         if path.model.full_rate_reached {
             path.window_bytes = (path.window_bytes + ack.bytes).min(wanted);
-        } else if !ack.sample.app_limited || path.window_bytes < wanted {
+        } else {
             let young = path.delivery.delivered_bytes() < self.initial_window_bytes;
             if path.window_bytes < wanted || young {
                 path.window_bytes += ack.bytes;
@@ -242,7 +242,7 @@ impl Bbr3 {
         let window = self.path.window_bytes;
         self.path.model.update_surplus(ack, window);
         self.path.model.check_full_rate(ack);
-        self.check_startup_done(ack);
+        self.check_startup_done();
         self.check_drain_done(ack);
         self.update_cycle(ack);
         self.update_rtt_min(ack);

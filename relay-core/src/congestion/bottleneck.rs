@@ -95,6 +95,8 @@ pub(crate) struct Bottleneck<'a> {
     wake_at: Time,
     flight: BTreeMap<u64, Packet>,
     next: u64,
+    /// The millisecond of the last packet sent, and the packets sent in it.
+    busy: (u64, u64),
     backlog: u64,
     app_limited: bool,
     rtt_smoothed: Span,
@@ -118,6 +120,7 @@ impl<'a> Bottleneck<'a> {
             wake_at: Time::MAX,
             flight: BTreeMap::new(),
             next: 0,
+            busy: (0, 0),
             backlog: 0,
             app_limited: true,
             rtt_smoothed: path.rtt,
@@ -249,13 +252,26 @@ impl<'a> Bottleneck<'a> {
             if at > self.now {
                 let waiting = self.backlog.saturating_mul(PACKET_BYTES);
                 self.app_limited = own.is_none() && self.in_flight().saturating_add(waiting) <= window;
-                if at < self.wake_at {
-                    self.wake_at = at;
-                    self.schedule(at, Event::Wake);
-                }
+                self.wake(at);
+                return;
+            }
+            let millisecond = self.now.as_nanos() / 1_000_000;
+            if self.busy.0 != millisecond {
+                self.busy = (millisecond, 0);
+            }
+            self.busy.1 += 1;
+            if self.busy.1 > SENDS_PER_MS_MAX {
+                self.wake(Time::from_nanos((millisecond + 1) * 1_000_000));
                 return;
             }
             self.send_packet();
+        }
+    }
+
+    fn wake(&mut self, at: Time) {
+        if at < self.wake_at {
+            self.wake_at = at;
+            self.schedule(at, Event::Wake);
         }
     }
 
@@ -313,8 +329,10 @@ pub(crate) const PACKET_BYTES: u64 = 1_200;
 const LOSS_PACKETS: u64 = 3;
 /// The receiver's clock is ahead by this.
 const RECEIVER_OFFSET: Span = Span::from_secs(777);
-/// The peer takes no more than this, which bounds what a law without a window can do to a test.
-const FLOW_CONTROL_BYTES: u64 = 4 << 20;
+/// The peer takes no more than this, and the sender's machine sends no faster than this (about
+/// 300 Mbit/s), which bounds what a law without a window can do to a test.
+const FLOW_CONTROL_BYTES: u64 = 2 << 20;
+const SENDS_PER_MS_MAX: u64 = 32;
 
 #[cfg(test)]
 mod tests {

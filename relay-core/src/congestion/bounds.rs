@@ -67,6 +67,19 @@ const TABLE: &[(CongestionKind, Bounds)] = &[
         CongestionKind::Cubic,
         Bounds { used_percent: 95, queued: Span::from_millis(300), lossy_kbit: 300, ..DEFAULT },
     ),
+    (CongestionKind::Nada, Bounds { resume: Span::from_secs(10), ..DEFAULT }),
+    // A backlog raises its target, and with it the queue.
+    (CongestionKind::Scream, Bounds { queued: Span::from_millis(300), ..DEFAULT }),
+    // It grows by 8 % a second, and by 5 % after heavy loss.
+    (
+        CongestionKind::Gcc,
+        Bounds {
+            rise: Span::from_secs(35),
+            resume: Span::from_secs(30),
+            recovery_rtts: 1_200,
+            ..DEFAULT
+        },
+    ),
 ];
 
 pub(crate) fn bounds(kind: CongestionKind) -> Bounds {

@@ -26,7 +26,7 @@
 //! before it reports is no delay. `v` falls back at once when the direction turns, not only at the
 //! end of the round trip. Persistent congestion (RFC 9002 §7.6) empties the window, on which the
 //! paper is silent. Acknowledgements of packets that only lack of data held back do not grow the
-//! window; it still shrinks to the target.
+//! window, nor do any while less than half of it is used; it still shrinks to the target.
 //!
 //! It does well on a thin link with a long queue, of which it uses a few packets, and under random
 //! loss, which it ignores in its default mode. It does badly where round trips jitter without a
@@ -35,7 +35,6 @@
 //!
 //! | link | share used | standing queue | share used at 1.5 % loss |
 //! |---|---|---|---|
-MODELTABLE
 
 use units::{Span, Time};
 
@@ -64,6 +63,8 @@ struct Path {
     competes: bool,
     /// When the queue was last nearly empty.
     empty_at: Time,
+    /// Most in flight in the last round trip and in this.
+    in_flight_bytes: (u64, u64),
     /// What was sent up to here has had its say on 1/δ.
     recovery_from: Time,
     round_from: Time,
@@ -109,13 +110,14 @@ impl Copa {
     /// Moves the window towards the target (§2.1, items 2 and 3).
     fn steer(&mut self, acked: &Acked, queue: Span, rtt_standing: Span) {
         let packet = self.packet_bytes as f64;
+        let grows = !acked.app_limited && self.path.is_used();
         let path = &mut self.path;
         // window / rtt ≤ 1 / (δ d), without the divisions.
         let up = path.window * queue.as_secs_f64()
             <= path.queued_packets * packet * rtt_standing.as_secs_f64();
         let bytes = acked.bytes as f64;
         if path.slow_start && up {
-            if !acked.app_limited {
+            if grows {
                 path.window += bytes;
             }
             return;
@@ -124,7 +126,7 @@ impl Copa {
         if up != path.velocity.up {
             path.velocity.turn(up);
         }
-        if up && acked.app_limited {
+        if up && !grows {
             return;
         }
         let step = path.velocity.value * path.queued_packets * packet * bytes / path.window;
@@ -136,6 +138,7 @@ impl Copa {
     fn on_round(&mut self, now: Time, rtt: Span) {
         let path = &mut self.path;
         path.round_from = now;
+        path.in_flight_bytes = (path.in_flight_bytes.1, 0);
         path.velocity.on_round(path.window);
         let competed = path.competes;
         path.competes = now.since(path.empty_at) > rtt * ROUNDS_TO_EMPTY;
@@ -171,9 +174,16 @@ impl Path {
             queued_packets: QUEUED_PACKETS,
             competes: false,
             empty_at: now,
+            in_flight_bytes: (0, 0),
             recovery_from: now,
             round_from: now,
         }
+    }
+
+    /// Whether half the window was in use of late, as it is while packets leave at twice the
+    /// window a round trip.
+    fn is_used(&self) -> bool {
+        2.0 * self.in_flight_bytes.0.max(self.in_flight_bytes.1) as f64 >= self.window
     }
 }
 
@@ -227,7 +237,10 @@ impl Velocity {
 }
 
 impl Controller for Copa {
-    fn on_sent(&mut self, _now: Time, _sent: &Sent) {}
+    fn on_sent(&mut self, _now: Time, sent: &Sent) {
+        let most = &mut self.path.in_flight_bytes.1;
+        *most = sent.in_flight_bytes.max(*most);
+    }
 
     fn on_acked(&mut self, now: Time, acked: &Acked) {
         let (queue, nearly_empty) = self.path.delays.update(now, acked);

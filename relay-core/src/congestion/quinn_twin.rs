@@ -27,7 +27,7 @@ use super::{cubic, new_reno};
 const RTT: Span = Span::from_millis(100);
 
 /// Looks at what quinn hands to a controller.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Spy(Arc<Mutex<Option<RttEstimator>>>);
 
 impl ControllerFactory for Spy {
@@ -100,11 +100,10 @@ fn handshake() -> RttEstimator {
         .congestion_controller_factory(Arc::new(Spy(Arc::clone(&seen))));
     let mut client_config = ClientConfig::new(client_crypto);
     client_config.transport_config(Arc::new(transport));
-    let key = || Arc::new(ring::hmac::Key);
-    let config = || Arc::new(EndpointConfig::new(key()));
-    let server_config = Arc::new(ServerConfig::new(server_crypto, key()));
-    let mut client = Endpoint::new(config(), None, true, None);
-    let mut server = Endpoint::new(config(), Some(server_config), true, None);
+    let config = Arc::new(EndpointConfig::default());
+    let server_config = Arc::new(ServerConfig::with_crypto(server_crypto));
+    let mut client = Endpoint::new(Arc::clone(&config), None, true, None);
+    let mut server = Endpoint::new(config, Some(server_config), true, None);
     let here = "127.0.0.1:1".parse().expect("an address");
     let (_, mut client_conn) = client.connect(now, client_config, here, "relay").expect("dials");
     let mut server_conn: Option<(ConnectionHandle, quinn_proto::Connection)> = None;

@@ -4,7 +4,7 @@
 //! not the list of settings: that is [`CongestionKind`], and a test compares the two.
 
 use super::controller::{Controller, Start};
-use super::{cubic, delay, new_reno, open};
+use super::{cubic, delay, gcc, nada, new_reno, open, scream};
 use crate::settings::CongestionKind;
 
 /// Makes a law.
@@ -15,6 +15,9 @@ pub(crate) const LAWS: &[(CongestionKind, Build)] = &[
     (CongestionKind::NewReno, |start| Box::new(new_reno::NewReno::new(start))),
     (CongestionKind::Cubic, |start| Box::new(cubic::Cubic::new(start))),
     (CongestionKind::Delay, |start| Box::new(delay::Delay::new(start))),
+    (CongestionKind::Nada, |start| Box::new(nada::Nada::new(start))),
+    (CongestionKind::Scream, |start| Box::new(scream::Scream::new(start))),
+    (CongestionKind::Gcc, |start| Box::new(gcc::Gcc::new(start))),
     (CongestionKind::Open, |_| Box::new(open::Open)),
 ];
 

@@ -78,7 +78,8 @@ impl Probe {
 }
 
 impl Bbr3 {
-    pub(super) fn check_startup_done(&mut self, _ack: &Ack) {
+    /// `CheckStartupDone`, §5.3.1.1.
+    pub(super) fn check_startup_done(&mut self) {
         if self.path.state == State::Startup && self.path.model.full_rate_reached {
             self.path.state = State::Drain;
             self.path.probe.drain_from_round = self.path.model.round;
@@ -136,9 +137,11 @@ impl Bbr3 {
                 self.path.probe.samples_probe = true;
                 self.start_up(ack);
             }
-            State::Up if self.is_time_to_go_down(ack) => {
-                self.path.probe.was_too_high = false;
-                self.start_down(ack.now);
+            State::Up => {
+                if self.is_time_to_go_down(ack) {
+                    self.path.probe.was_too_high = false;
+                    self.start_down(ack.now);
+                }
             }
             _ => {}
         }
@@ -242,6 +245,11 @@ impl Bbr3 {
     pub(super) fn check_probe_rtt(&mut self, ack: &Ack) {
         let expired = self.path.probe.rtt_expired && !self.path.idle_restart;
         if self.path.state != State::ProbeRtt && expired {
+            // A probe that is interrupted is over. Else a path so long that every one is would
+            // never forget its greatest rate.
+            if self.path.state == State::Up && !ack.sample.app_limited {
+                self.path.model.advance_rates();
+            }
             self.path.prior_window_bytes = self.path.window_bytes;
             self.path.state = State::ProbeRtt;
             self.path.probe.rtt_done_at = None;
