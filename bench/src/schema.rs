@@ -35,6 +35,11 @@ mod tests {
             assert!(scenario.iter().any(|k| k == key), "{key} in {scenario:?}");
         }
         assert!(keys(&settings_schema()).iter().any(|k| k == "congestion"));
-        assert!(keys(&grid_schema()).iter().any(|k| k == "cells"));
+        let grid = grid_schema();
+        for key in ["cells", "reference"] {
+            assert!(keys(&grid).iter().any(|k| k == key), "{key} in {grid:?}");
+        }
+        let required = grid.get("required").unwrap().as_array().unwrap();
+        assert!(!required.iter().any(|key| key == "reference"), "{required:?}");
     }
 }

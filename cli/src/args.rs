@@ -211,7 +211,7 @@ pub(crate) enum GridFormat {
     Json,
     /// The same tables in Markdown
     Markdown,
-    /// One row for each metric, profile and settings
+    /// One row for each metric, profile and settings; reference figures below an empty line
     Csv,
 }
 

@@ -11,6 +11,7 @@ use crate::args::Selection;
 use crate::diagnostics::{self, unreadable};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::reference;
 
 /// A scenario with the command line's changes applied.
 pub(crate) struct Loaded {
@@ -26,7 +27,9 @@ pub(crate) struct Loaded {
 pub(crate) fn load(selection: &Selection) -> Result<Loaded, Failure> {
     let source = source(selection.scenario.as_deref().unwrap_or(DEFAULT_SCENARIO))?;
     let lookup = |name: &str| read_named(&source.folder, name);
-    let mut scenario = Scenario::parse(&source.shown, &source.text, &lookup).map_err(|e| failure(&e))?;
+    let parsed = Scenario::parse(&source.shown, &source.text, &lookup);
+    let parsed = reference::checked(parsed, &source.shown, &source.text);
+    let mut scenario = parsed.map_err(|e| failure(&e))?;
     scenario.apply(&overrides(selection)).map_err(|e| failure(&e))?;
     let cells = scenario.cells();
     if cells.is_empty() {

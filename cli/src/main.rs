@@ -20,6 +20,7 @@ mod meter;
 mod output;
 mod place;
 mod progress;
+mod reference;
 mod replay;
 mod run;
 mod schema;

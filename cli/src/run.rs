@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bench::{Cell, CellResult, Grid, RunFolder, Summary};
-use report::{Metric, Shape, Table, grid};
+use report::{Comparison, Metric, Shape, Table, grid};
 use sim::{Hooks, Pool, SimError};
 
 use crate::args::{Crypto, GridFormat, Run};
@@ -144,28 +144,38 @@ impl Job {
         format!("{}: {cells}{done}, into {}", self.loaded.name, self.folder.path().display())
     }
 
-    /// The grid in the format that was asked for.
+    /// The grid in the format that was asked for, and the reference figures below it.
     fn render(
         &self,
         format: GridFormat,
         metrics: &[&'static Metric],
         summaries: &[Summary],
     ) -> Result<String, Failure> {
-        if format == GridFormat::Json {
-            return serde_json::to_string(&Grid::new(self.folder.id(), summaries.to_vec()))
-                .map_err(|error| Failure::unexpected(format!("writing the grid as JSON: {error}")));
-        }
         let mut shape = Shape::default();
         for cell in &self.loaded.cells {
             shape.add(&cell.profile.name, &cell.settings_name, &cell.seed.to_string());
         }
+        let compared = Comparison::new(self.loaded.scenario.reference(), &shape, summaries);
+        if format == GridFormat::Json {
+            let mut grid = Grid::new(self.folder.id(), summaries.to_vec());
+            grid.reference = compared.records();
+            return serde_json::to_string(&grid)
+                .map_err(|error| Failure::unexpected(format!("writing the grid as JSON: {error}")));
+        }
         let tables: Vec<Table> = metrics.iter().map(|metric| Table::new(metric, &shape, summaries)).collect();
         let columns = output::columns();
-        Ok(match format {
-            GridFormat::Csv => grid::csv(&tables),
-            GridFormat::Markdown => tables.iter().map(grid::markdown).collect::<Vec<_>>().join("\n"),
-            _ => tables.iter().map(|table| grid::human(table, columns)).collect::<Vec<_>>().join("\n"),
-        })
+        let (mut parts, last): (Vec<String>, String) = match format {
+            GridFormat::Csv => (vec![grid::csv(&tables)], compared.csv()),
+            GridFormat::Markdown => (tables.iter().map(grid::markdown).collect(), compared.markdown()),
+            _ => {
+                let human = tables.iter().map(|table| grid::human(table, columns)).collect();
+                (human, compared.human(columns))
+            }
+        };
+        if !compared.is_empty() {
+            parts.push(last);
+        }
+        Ok(parts.join("\n"))
     }
 
     /// The last words on stderr and the exit code.

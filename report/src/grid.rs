@@ -10,7 +10,7 @@ use comfy_table::{
     Cell, CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, TableStyle, presets,
 };
 
-use crate::metric::Better;
+use crate::metric::{Better, Metric};
 use crate::table::{Digest, Entry, Table};
 
 /// The table for a terminal, at most `columns` wide where the names allow it: settings that do not
@@ -21,7 +21,7 @@ pub fn human(table: &Table, columns: usize) -> String {
     for block in blocks(table, columns) {
         let _ = writeln!(out, "{}", draw(table, block, columns, TERMINAL));
     }
-    for line in legend(table) {
+    for line in legend(&entries(table), table.seeds) {
         let _ = writeln!(out, "  {line}");
     }
     out
@@ -32,7 +32,7 @@ pub fn markdown(table: &Table) -> String {
     let all = 0..table.settings.len();
     let mut out = format!("**{}** ({})\n\n", title(table), reading(table));
     let _ = writeln!(out, "{}", draw(table, all, usize::from(u16::MAX), presets::ASCII_MARKDOWN));
-    let legend = legend(table);
+    let legend = legend(&entries(table), table.seeds);
     if !legend.is_empty() {
         let _ = writeln!(out, "\n{}", legend.join("; "));
     }
@@ -73,7 +73,8 @@ fn csv_row(out: &mut String, table: &Table, profile: &str, settings: &str, entry
     );
 }
 
-fn csv_field(text: &str) -> String {
+/// `text` as a field of CSV.
+pub(crate) fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -100,10 +101,14 @@ fn reading(table: &Table) -> String {
     format!("{direction}; {seeds}")
 }
 
-/// One line for each mark that occurs in the table.
-fn legend(table: &Table) -> Vec<String> {
-    let entries = || table.rows.iter().flatten();
-    let digests: Vec<Digest> = entries().map(|entry| entry.digest(table.metric.better)).collect();
+/// All entries of the table, with what the legend needs of the metric.
+fn entries(table: &Table) -> Vec<(&Entry, Better)> {
+    table.rows.iter().flatten().map(|entry| (entry, table.metric.better)).collect()
+}
+
+/// One line for each mark that occurs among `entries`.
+pub(crate) fn legend(entries: &[(&Entry, Better)], seeds: usize) -> Vec<String> {
+    let digests: Vec<Digest> = entries.iter().map(|(entry, better)| entry.digest(*better)).collect();
     let mut lines = Vec::new();
     let mut line = |wanted: bool, text: &str| {
         if wanted {
@@ -116,7 +121,7 @@ fn legend(table: &Table) -> Vec<String> {
         "lost n/m: infinite in n of m seeds; a mean over the others would flatter",
     );
     line(
-        entries().any(|entry| !entry.values.is_empty() && entry.values.len() < table.seeds),
+        entries.iter().any(|(entry, _)| !entry.values.is_empty() && entry.values.len() < seeds),
         "[n/m]: only n of m seeds have a result",
     );
     line(digests.contains(&Digest::Failed), "failed: no seed could be run to its end");
@@ -125,22 +130,34 @@ fn legend(table: &Table) -> Vec<String> {
     lines
 }
 
-/// What the terminal and Markdown show for an entry.
+/// What the terminal and Markdown show for an entry: its mean and, where it prints differently, its
+/// worst seed.
 fn text(table: &Table, entry: &Entry) -> String {
-    let decimals = table.metric.decimals;
+    text_with(table.metric, table.seeds, entry, |mean, worst| {
+        if mean == worst { mean.to_owned() } else { format!("{mean} ({worst})") }
+    })
+}
+
+/// What is shown for an entry, of whose mean and worst seed `numbers` makes one text.
+pub(crate) fn text_with(
+    metric: &Metric,
+    seeds: usize,
+    entry: &Entry,
+    numbers: fn(&str, &str) -> String,
+) -> String {
+    let decimals = metric.decimals;
     let with_result = entry.values.len();
-    let shown = match entry.digest(table.metric.better) {
+    let shown = match entry.digest(metric.better) {
         Digest::Missing => return "-".to_owned(),
         Digest::Failed => return "failed".to_owned(),
         Digest::Absent => "n/a".to_owned(),
         Digest::Lost => "lost".to_owned(),
         Digest::LostInSome(lost) => format!("lost {lost}/{with_result}"),
         Digest::Numbers { mean, worst } => {
-            let (mean, worst) = (format!("{mean:.decimals$}"), format!("{worst:.decimals$}"));
-            if mean == worst { mean } else { format!("{mean} ({worst})") }
+            numbers(&format!("{mean:.decimals$}"), &format!("{worst:.decimals$}"))
         }
     };
-    if with_result < table.seeds { format!("{shown} [{with_result}/{}]", table.seeds) } else { shown }
+    if with_result < seeds { format!("{shown} [{with_result}/{seeds}]") } else { shown }
 }
 
 /// Columns of the table that fit beside each other, in order.
@@ -175,12 +192,16 @@ fn draw(table: &Table, block: std::ops::Range<usize>, columns: usize, style: Tab
         let entries = row[block.clone()].iter().map(|entry| right(text(table, entry)));
         drawn.add_row(std::iter::once(Cell::new(profile)).chain(entries));
     }
-    // What a line ends in is padding.
+    lines(&drawn)
+}
+
+/// The drawn lines, without the padding that they end in.
+pub(crate) fn lines(drawn: &comfy_table::Table) -> String {
     drawn.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 /// No borders: a line under the header and columns set apart by space.
-const TERMINAL: TableStyle = TableStyle::new()
+pub(crate) const TERMINAL: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none().junction(' '))
     .header_separator(LineStyle::none().fill('-').junction('-'))
     .content_lines(ContentLineStyle::none().junction(' '));
@@ -196,7 +217,6 @@ mod tests {
     use bench::{Named, Summary};
 
     use super::*;
-    use crate::metric::Metric;
     use crate::table::Shape;
 
     fn cell(profile: &str, settings: &str, seed: u32, delivered: Option<f64>, delay: Option<f64>) -> Summary {

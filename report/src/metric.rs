@@ -113,6 +113,11 @@ impl Metric {
         Ok(selected)
     }
 
+    /// Its unit alone, without what it is a share of: `%` for `% of produced`.
+    pub fn symbol(&self) -> &'static str {
+        self.unit.split_once(" of ").map_or(self.unit, |(symbol, _)| symbol)
+    }
+
     /// What `cell` says of it.
     pub fn of(&self, cell: &Summary) -> Value {
         (self.extract)(cell)

@@ -25,9 +25,9 @@ pub struct Table {
 /// What a table has room for: also the cells that have no result (yet).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shape {
-    profiles: Vec<String>,
-    settings: Vec<String>,
-    seeds: Vec<String>,
+    pub(crate) profiles: Vec<String>,
+    pub(crate) settings: Vec<String>,
+    pub(crate) seeds: Vec<String>,
 }
 
 /// All seeds of one profile under one settings.
@@ -91,12 +91,7 @@ impl Table {
             let row = shape.profiles.iter().position(|name| *name == cell.profile);
             let column = shape.settings.iter().position(|name| *name == cell.settings);
             let (Some(row), Some(column)) = (row, column) else { continue };
-            let entry = &mut rows[row][column];
-            if cell.status == Status::Ok {
-                entry.values.push(metric.of(cell));
-            } else {
-                entry.failed += 1;
-            }
+            rows[row][column].add(metric, cell);
         }
         Self {
             metric,
@@ -109,6 +104,15 @@ impl Table {
 }
 
 impl Entry {
+    /// Takes one more seed's cell.
+    pub(crate) fn add(&mut self, metric: &Metric, cell: &Summary) {
+        if cell.status == Status::Ok {
+            self.values.push(metric.of(cell));
+        } else {
+            self.failed += 1;
+        }
+    }
+
     /// Sums the seeds up.
     pub fn digest(&self, better: Better) -> Digest {
         let numbers: Vec<f64> = self.values.iter().filter_map(|value| value.number()).collect();

@@ -22,7 +22,7 @@ mod trace;
 pub use frames::FrameRow;
 pub use recorder::Recorder;
 pub use seconds::{CameraSecondRow, LinkSecondRow, RelaySecondRow, SecondRow};
-pub use summary::{Grid, Summary};
+pub use summary::{Grid, ReferenceRow, Summary};
 
 /// All that one cell came to.
 #[derive(Debug)]

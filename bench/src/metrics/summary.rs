@@ -21,13 +21,37 @@ pub struct Grid {
     pub run: String,
     /// One summary a cell: profiles, then settings, then seeds, in the scenario's order.
     pub cells: Vec<Summary>,
+    /// The scenario's reference figures beside the results, for the profiles and settings that have
+    /// results; not there when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reference: Vec<ReferenceRow>,
 }
 
 impl Grid {
-    /// A grid of `cells`.
+    /// A grid of `cells`, without reference figures.
     pub fn new(run: impl Into<String>, cells: Vec<Summary>) -> Self {
-        Self { schema: "arcbench.grid".to_owned(), version: 1, run: run.into(), cells }
+        let schema = "arcbench.grid".to_owned();
+        Self { schema, version: 1, run: run.into(), cells, reference: Vec::new() }
     }
+}
+
+/// A reference figure of the scenario beside the result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReferenceRow {
+    /// The operator hop's profile.
+    pub profile: String,
+    /// The name of the settings.
+    pub settings: String,
+    /// The metric, by the name that `--metric` has for it.
+    pub metric: String,
+    /// The unit of the three numbers.
+    pub unit: String,
+    /// The scenario's figure.
+    pub reference: f64,
+    /// Mean over the seeds; `null` when it is infinite or there is nothing to take it of.
+    pub ours: Option<f64>,
+    /// `ours` less `reference`; `null` when `ours` is.
+    pub difference: Option<f64>,
 }
 
 /// The result of one cell.
@@ -370,6 +394,27 @@ mod tests {
         assert!(text.starts_with(r#"{"schema":"arcbench.grid","version":1,"run":"run","cells":["#), "{text}");
         assert!(text.contains(r#""mode":"sim""#) && text.contains(r#""status":"ok""#), "{text}");
         assert!(text.contains(r#""on_time_ratio":{"200":null,"300":null,"500":null}"#), "{text}");
+        assert_eq!(serde_json::from_str::<Grid>(&text).unwrap(), grid);
+    }
+
+    #[test]
+    fn reference_figures_come_last_and_only_where_there_are_some() {
+        let mut grid = Grid::new("run", Vec::new());
+        let without = r#"{"schema":"arcbench.grid","version":1,"run":"run","cells":[]}"#;
+        assert_eq!(serde_json::to_string(&grid).unwrap(), without);
+        assert_eq!(serde_json::from_str::<Grid>(without).unwrap(), grid);
+        grid.reference.push(ReferenceRow {
+            profile: "p".to_owned(),
+            settings: "s".to_owned(),
+            metric: "delivered".to_owned(),
+            unit: "% of produced".to_owned(),
+            reference: 10.0,
+            ours: None,
+            difference: None,
+        });
+        let text = serde_json::to_string(&grid).unwrap();
+        let row = r#""cells":[],"reference":[{"profile":"p","settings":"s","metric":"delivered","unit":"% of produced","reference":10.0,"ours":null,"difference":null}]}"#;
+        assert!(text.ends_with(row), "{text}");
         assert_eq!(serde_json::from_str::<Grid>(&text).unwrap(), grid);
     }
 }

@@ -120,6 +120,21 @@ fn an_unknown_metric_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn an_unknown_metric_in_a_reference_is_placed_and_gets_the_nearest() {
+    let sandbox = Sandbox::new();
+    let text = SMALL.replace("\nduration", "duratoin = 1\nduration");
+    let figures = "[reference.same-region.plain]\ndeliverd = 90\n";
+    sandbox.file("bad.toml", &format!("{SMALL}{figures}"));
+    sandbox.file("worse.toml", &format!("{text}{figures}"));
+    for verb in ["run", "check"] {
+        let says = ["`deliverd` is not a metric", "bad.toml:9:1", "did you mean `delivered`?"];
+        sandbox.run(&[verb, "bad.toml"]).refused(2, &says);
+        sandbox.run(&[verb, "worse.toml"]).refused(2, &["duratoin", "worse.toml:9:1", "`delivered`"]);
+    }
+    assert_eq!(sandbox.names(), ["bad.toml", "worse.toml"]);
+}
+
+#[test]
 fn an_out_that_cannot_be_written_is_refused_before_anything_runs() {
     let sandbox = Sandbox::new();
     sandbox.file("small.toml", SMALL);

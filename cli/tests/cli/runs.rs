@@ -90,6 +90,43 @@ fn markdown_and_csv_hold_the_same_grid() {
 }
 
 #[test]
+fn reference_figures_stand_beside_the_results() {
+    let sandbox = Sandbox::new();
+    let figures = "[reference.same-region.plain]\ndelivered = 90\n[reference.same-region.reno]\nfrozen = 1\n\
+                   [reference.thin-india.plain]\ndelivered = 1\n";
+    sandbox.file("figures.toml", &format!("{SMALL}{figures}"));
+    let of = |format, settings| {
+        let selection = ["--profiles", "same-region", "--seeds", "1", "--settings", settings];
+        let arguments =
+            [&["run", "figures.toml", "--metric", "delivered", "--format", format][..], &selection].concat();
+        sandbox.run(&arguments).ok()
+    };
+    let human = of("human", "plain").out;
+    let table = "
+against the reference
+  ours: 1 seed; difference: ours less reference
+ profile      settings  metric       reference   ours  difference
+-----------------------------------------------------------------
+ same-region  plain     delivered %       90.0  100.0       +10.0
+";
+    assert!(human.ends_with(table), "{human}");
+    assert!(of("markdown", "plain").out.contains("**against the reference**"));
+    let csv = of("csv", "plain").out;
+    let rows = "\n\nprofile,settings,metric,unit,reference,ours,difference\n\
+                same-region,plain,delivered,% of produced,90,100,10\n";
+    assert!(csv.ends_with(rows), "{csv}");
+    let grid = of("json", "plain").json();
+    let row = serde_json::json!({
+        "profile": "same-region", "settings": "plain", "metric": "delivered", "unit": "% of produced",
+        "reference": 90.0, "ours": 100.0, "difference": 10.0,
+    });
+    assert_eq!(grid["reference"], serde_json::json!([row]));
+    sandbox.file("small.toml", SMALL);
+    let without = sandbox.run(&["run", "small.toml", "--seeds", "1", "--format", "json"]).ok().json();
+    assert!(without.get("reference").is_none(), "{without}");
+}
+
+#[test]
 fn a_built_in_scenario_runs_from_any_folder() {
     let sandbox = Sandbox::new();
     let arguments =

@@ -193,7 +193,9 @@ impl Controller for Delay {
 
     fn on_acked(&mut self, now: Time, acked: &Acked) {
         if acked.rtt > Span::ZERO {
-            self.rtt = Span::from_nanos((self.rtt.as_nanos() * 7).saturating_add(acked.rtt.as_nanos()) / 8);
+            // A stray acknowledgement after an outage measures the outage, not the path.
+            let rtt = acked.rtt.min(RTT_MAX);
+            self.rtt = self.rtt - self.rtt / 8 + rtt / 8;
         }
         self.meter.on_acked(now, acked.bytes);
         let delay = match acked.received_at {
@@ -279,6 +281,8 @@ impl Controller for Delay {
     }
 }
 
+/// No path is longer: a geostationary hop each way, twice.
+const RTT_MAX: Span = Span::from_secs(2);
 /// The length of an interval: long enough to hold frames of every camera.
 const INTERVAL: Span = Span::from_millis(100);
 /// Delays that an interval must have, and those of them that are looked at.
