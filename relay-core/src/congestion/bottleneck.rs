@@ -184,7 +184,12 @@ impl<'a> Bottleneck<'a> {
                     self.schedule(self.now + interval, Event::Frame);
                 }
             }
-            Event::Wake => self.wake_at = Time::MAX,
+            Event::Wake => {
+                // Not for one that an earlier one has made needless, or they would multiply.
+                if self.now >= self.wake_at {
+                    self.wake_at = Time::MAX;
+                }
+            }
             Event::Tick => {
                 let patience = (self.rtt_smoothed * 3).max(Span::from_secs(1));
                 let late = |packet: &Packet| packet.sent_at + patience <= self.now;

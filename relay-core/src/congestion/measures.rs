@@ -21,7 +21,7 @@ impl MinuteLeast {
     pub(crate) fn sample(&mut self, now: Time, value: i64) -> i64 {
         let minute = now.as_nanos() / MINUTE.as_nanos();
         match self.minutes.back_mut() {
-            Some((last, least)) if *last == minute => *least = value.min(*least),
+            Some((newest, least)) if *newest == minute => *least = value.min(*least),
             _ => self.minutes.push_back((minute, value)),
         }
         if self.minutes.len() > MINUTES_MAX {

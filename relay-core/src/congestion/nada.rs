@@ -45,10 +45,13 @@
 //! | link to a fifth; five times the link; after 3 s of outage | 1.5 s; 3 s; 8 s |
 //! | frames of 3.1 Mbit/s, 200 ms, from the start | reached after about 12 s |
 
+mod intervals;
+
 use std::collections::VecDeque;
 
 use units::{Span, Time};
 
+use self::intervals::LossIntervals;
 use super::controller::{Acked, Controller, Lost, Sent, Start, WINDOW_BYTES_MAX};
 use super::measures::{DeliveryRate, MinuteLeast, QueueDelay, SlidingSum};
 use crate::pacer::PacingRate;
@@ -149,8 +152,10 @@ impl Receiver {
         };
         self.loss_ratio = smooth(self.loss_ratio, lost);
         self.mark_ratio = smooth(self.mark_ratio, self.marked.sum(now) as f64);
-        let (loss, mark) = (self.loss_ratio / PLRREF, self.mark_ratio / PMRREF);
-        self.warped_ms() + DMARK_MS * mark * mark + DLOSS_MS * loss * loss
+        let squared = |ratio: f64| ratio * ratio;
+        self.warped_ms()
+            + DMARK_MS * squared(self.mark_ratio / PMRREF)
+            + DLOSS_MS * squared(self.loss_ratio / PLRREF)
     }
 
     /// Whether nothing speaks against accelerated ramp-up.
@@ -280,61 +285,6 @@ impl Controller for Nada {
     }
 }
 
-/// How many packets lie between losses (RFC 5348 §5.4).
-#[derive(Debug, Default)]
-struct LossIntervals {
-    /// The last intervals that ended, the newest first.
-    closed: VecDeque<f64>,
-    /// Packets since the last loss event began.
-    open: f64,
-    /// Packets since the last loss.
-    since_loss: f64,
-    event_sent_at: Option<Time>,
-}
-
-impl LossIntervals {
-    fn on_delivered(&mut self) {
-        self.open += 1.0;
-        self.since_loss += 1.0;
-    }
-
-    /// Losses within a round trip are one event (RFC 5348 §5.2).
-    fn on_lost(&mut self, packets: u64, sent_at: Time, rtt: Span) {
-        self.since_loss = 0.0;
-        if self.event_sent_at.is_some_and(|event| sent_at <= event + rtt) {
-            self.open += packets as f64;
-            return;
-        }
-        if self.event_sent_at.is_some() {
-            self.closed.push_front(self.open);
-            self.closed.truncate(INTERVAL_WEIGHTS.len());
-        }
-        self.event_sent_at = Some(sent_at);
-        self.open = 0.0;
-    }
-
-    fn mean(&self) -> f64 {
-        let weighted = |intervals: &mut dyn Iterator<Item = f64>| {
-            let (sum, weights) =
-                intervals.zip(INTERVAL_WEIGHTS).fold((0.0, 0.0), |(sum, weights), (packets, weight)| {
-                    (sum + packets * weight, weights + weight)
-                });
-            if weights > 0.0 { sum / weights } else { 0.0 }
-        };
-        let closed = weighted(&mut self.closed.iter().copied());
-        closed.max(weighted(&mut std::iter::once(self.open).chain(self.closed.iter().copied())))
-    }
-
-    /// 1 while the last loss has not expired, falling to 0 within another mean interval.
-    fn recency(&self) -> f64 {
-        if self.event_sent_at.is_none() {
-            return 0.0;
-        }
-        let mean = self.mean().max(1.0);
-        (1.0 + MULTILOSS - self.since_loss / mean).clamp(0.0, 1.0)
-    }
-}
-
 /// Rates in bytes a second.
 const RMIN: f64 = 150_000.0 / 8.0;
 const RMAX: f64 = 10_000_000.0 / 8.0;
@@ -349,7 +299,6 @@ const QEPS: Span = Span::from_millis(10);
 const DFILT: Span = Span::from_millis(120);
 const GAMMA_MAX: f64 = 0.5;
 const QBOUND: Span = Span::from_millis(50);
-const MULTILOSS: f64 = 7.0;
 const QTH_MS: f64 = 50.0;
 const LAMBDA: f64 = 0.5;
 const PLRREF: f64 = 0.01;
@@ -358,7 +307,6 @@ const DLOSS_MS: f64 = 10.0;
 const DMARK_MS: f64 = 2.0;
 const ALPHA: f64 = 0.1;
 const DELAYS: usize = 15;
-const INTERVAL_WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 const INITIAL_RTT: Span = Span::from_millis(333);
 const RATE_ABOVE: f64 = 0.05;
 const BURST: Span = Span::from_millis(5);
@@ -431,21 +379,6 @@ mod tests {
         // The open interval has made the mean as long as the time since the loss.
         assert!((receiver.intervals.mean() - 505.0).abs() < 1e-9);
         assert!((receiver.intervals.recency() - 1.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn losses_of_one_round_trip_are_one_event() {
-        let mut intervals = LossIntervals::default();
-        let rtt = Span::from_millis(100);
-        for sent_at in [0, 50, 100, 101] {
-            intervals.on_lost(1, ms(sent_at), rtt);
-            for _ in 0..5 {
-                intervals.on_delivered();
-            }
-        }
-        // The first event took 15 delivered and two lost packets.
-        assert_eq!(intervals.closed, [17.0]);
-        assert!((intervals.mean() - 17.0).abs() < 1e-9);
     }
 
     #[test]

@@ -72,8 +72,10 @@ impl Controller for NewReno {
         }
         if self.window_bytes < self.threshold_bytes {
             self.window_bytes += acked.bytes;
-            // What goes beyond the threshold counts for congestion avoidance.
-            self.acked_bytes = self.window_bytes.saturating_sub(self.threshold_bytes);
+            if self.window_bytes >= self.threshold_bytes {
+                // What goes beyond the threshold counts for congestion avoidance.
+                self.acked_bytes = self.window_bytes - self.threshold_bytes;
+            }
         } else {
             self.acked_bytes += acked.bytes;
             if self.acked_bytes >= self.window_bytes {

@@ -28,6 +28,20 @@ pub(crate) fn build(start: &Start<'_>) -> Box<dyn Controller> {
     build(start)
 }
 
+/// The laws to test: all, or the one that `ARCBENCH_LAW` names as its settings do.
+#[cfg(test)]
+pub(crate) fn tested() -> Vec<(CongestionKind, Build)> {
+    use serde::Deserialize;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{Error, StringDeserializer};
+
+    #[expect(clippy::disallowed_methods, reason = "how a person tests one law")]
+    let Ok(name) = std::env::var("ARCBENCH_LAW") else { return LAWS.to_vec() };
+    let name: StringDeserializer<Error> = name.into_deserializer();
+    let kind = CongestionKind::deserialize(name).expect("the name of a law");
+    LAWS.iter().copied().filter(|(listed, _)| *listed == kind).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;

@@ -324,7 +324,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::SeqRange;
+    use crate::wire::{Arrival, SeqRange};
 
     const PIECE: Piece = Piece { frame: FrameId { camera: crate::event::Camera::MAIN, number: 0 }, index: 0 };
 
@@ -359,7 +359,123 @@ mod tests {
         assert_eq!(log.judged(), (0, 0));
     }
 
+    /// A log with a datagram of 1000 bytes sent every ten milliseconds.
+    fn flying(count: u64) -> SentLog {
+        let mut log = SentLog::new();
+        log.track_flight();
+        for index in 0..count {
+            log.assign(at(index * 10));
+            let sent = log.on_left(1_000, index % 2 == 0).expect("tracked");
+            assert_eq!(sent.in_flight_bytes, (index + 1) * 1_000);
+        }
+        log
+    }
+
+    fn outcomes(log: &mut SentLog) -> Vec<Outcome> {
+        std::iter::from_fn(|| log.poll_outcome()).collect()
+    }
+
+    #[test]
+    fn a_report_tells_the_law_once_of_each_arrival_and_when_it_was() {
+        let mut log = flying(3);
+        let arrivals = vec![Arrival { seq: 1, at_us: 7_000_000 }];
+        let report = Feedback { arrivals, ..report(&[(0, 1)]) };
+        log.handle(at(150), &report);
+        log.handle(at(175), &report);
+        let acked = |sent_ms, received_at, in_flight_bytes, app_limited| {
+            let sent_at = at(sent_ms);
+            let rtt = at(150).since(sent_at);
+            let app_limited_now = app_limited;
+            let bytes = 1_000;
+            Outcome::Acked(Acked {
+                bytes,
+                sent_at,
+                received_at,
+                rtt,
+                in_flight_bytes,
+                app_limited,
+                app_limited_now,
+            })
+        };
+        let timed = acked(10, Some(at(7_000)), 2_000, false);
+        assert_eq!(outcomes(&mut log), [timed, acked(0, None, 1_000, true)]);
+        assert!(log.has_flight());
+    }
+
+    #[test]
+    fn what_was_overtaken_is_lost_and_out_of_flight() {
+        let mut log = flying(12);
+        log.handle(at(200), &report(&[(1, 11)]));
+        let outcomes = outcomes(&mut log);
+        assert_eq!(outcomes.len(), 12);
+        let lost = Lost { bytes: 1_000, sent_at: at(0), in_flight_bytes: 0, persistent: false };
+        assert_eq!(outcomes.last(), Some(&Outcome::Lost(lost)));
+        assert!(!log.has_flight());
+    }
+
+    #[test]
+    fn a_silent_receiver_does_not_keep_the_window_shut() {
+        let mut log = flying(200);
+        log.expire(at(999));
+        assert_eq!(outcomes(&mut log), []);
+        log.expire(at(1_000));
+        assert_eq!(outcomes(&mut log).len(), 1);
+        log.expire(at(5_000));
+        let lost = outcomes(&mut log);
+        assert_eq!(lost.len(), 199);
+        assert!(!log.has_flight());
+        let persistent = |outcome: &&Outcome| matches!(outcome, Outcome::Lost(Lost { persistent: true, .. }));
+        assert_eq!(lost.iter().filter(persistent).count(), 1, "a second of silence out of two");
+        assert_eq!(log.judged(), (0, 0), "whether they arrived is still open");
+        // They had arrived after all.
+        log.handle(at(5_100), &report(&[(0, 199)]));
+        assert_eq!(outcomes(&mut log).len(), 200);
+        assert_eq!(log.judged(), (200, 0));
+        assert!(!log.has_flight());
+    }
+
+    #[test]
+    fn patience_grows_with_the_round_trip() {
+        let mut log = flying(1);
+        log.handle(at(800), &report(&[(0, 0)]));
+        log.assign(at(1_000));
+        log.on_left(1_000, false);
+        log.expire(at(3_399));
+        assert!(log.has_flight());
+        log.expire(at(3_400));
+        assert!(!log.has_flight());
+    }
+
     proptest! {
+        #[test]
+        fn whatever_is_reported_the_flight_is_what_has_no_outcome_yet(
+            steps in prop::collection::vec((0u64..400, 0u32..400, 0u32..60, 0usize..9), 1..200),
+        ) {
+            let mut log = SentLog::new();
+            log.track_flight();
+            let (mut now, mut sent, mut done) = (0, 0, std::collections::BTreeMap::new());
+            for (step, first, length, packets) in steps {
+                now += step;
+                for _ in 0..packets {
+                    now += 1;
+                    log.assign(at(now));
+                    log.on_left(1_000, false);
+                    sent += 1;
+                }
+                log.handle(at(now), &report(&[(first, first + length)]));
+                log.expire(at(now));
+                for outcome in outcomes(&mut log) {
+                    let (sent_at, in_flight) = match outcome {
+                        Outcome::Acked(acked) => (acked.sent_at, acked.in_flight_bytes),
+                        Outcome::Lost(lost) => (lost.sent_at, lost.in_flight_bytes),
+                    };
+                    done.insert(sent_at, ());
+                    prop_assert_eq!(in_flight, (sent - done.len() as u64) * 1_000);
+                }
+                prop_assert_eq!(log.has_flight(), sent > done.len() as u64);
+            }
+        }
+
         #[test]
         fn no_report_makes_the_counts_disagree(
             steps in prop::collection::vec((0u64..200, prop::collection::vec((0u32..400, 0u32..60), 0..4)), 1..200),

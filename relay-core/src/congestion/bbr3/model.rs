@@ -237,11 +237,11 @@ impl Bbr3 {
 
     /// `HandleLostPacket` and `HandleInflightTooHigh`, §5.5.10.2.
     pub(super) fn adapt_upper_bound(&mut self, now: Time, lost: &Lost, sample: Sample) {
-        if !self.path.probe.samples_probe || !is_inflight_too_high(&sample) {
+        if !self.path.probe.sampled || !is_inflight_too_high(&sample) {
             return;
         }
         self.path.probe.was_too_high = true;
-        self.path.probe.samples_probe = false;
+        self.path.probe.sampled = false;
         if !sample.app_limited {
             let cut = (self.target_bytes() as f64 * BETA) as u64;
             self.path.model.inflight_long_bytes = inflight_at_loss(lost, &sample).max(cut);

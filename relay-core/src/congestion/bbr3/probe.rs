@@ -17,7 +17,7 @@ pub(super) struct Probe {
     pub(super) rounds_since_up: u64,
     acks: Acks,
     /// Whether acknowledgements are of packets sent while probing (`is_bw_probe_sample`).
-    pub(super) samples_probe: bool,
+    pub(super) sampled: bool,
     /// `prev_probe_too_high`, `prev_probe_precautionary`.
     pub(super) was_too_high: bool,
     was_precautionary: bool,
@@ -26,13 +26,19 @@ pub(super) struct Probe {
     up_acked_bytes: u64,
     up_bytes_per_packet: u64,
     drain_from_round: u64,
+    rtt: RttProbe,
+}
+
+/// The probe of the round trip.
+#[derive(Debug)]
+struct RttProbe {
     /// `probe_rtt_min_delay`, `probe_rtt_min_stamp`, `probe_rtt_expired`.
-    rtt_min: Span,
-    rtt_min_at: Time,
-    rtt_expired: bool,
+    least: Span,
+    least_at: Time,
+    expired: bool,
     /// `probe_rtt_done_stamp`, `probe_rtt_round_done`.
-    rtt_done_at: Option<Time>,
-    rtt_round_done: bool,
+    done_at: Option<Time>,
+    round_done: bool,
 }
 
 /// What acknowledgements are of (`ack_phase`).
@@ -53,18 +59,20 @@ impl Probe {
             wait: Span::ZERO,
             rounds_since_up: 0,
             acks: Acks::Init,
-            samples_probe: false,
+            sampled: false,
             was_too_high: false,
             was_precautionary: false,
             up_rounds: 0,
             up_acked_bytes: 0,
             up_bytes_per_packet: u64::MAX,
             drain_from_round: 0,
-            rtt_min: Span::MAX,
-            rtt_min_at: now,
-            rtt_expired: false,
-            rtt_done_at: None,
-            rtt_round_done: false,
+            rtt: RttProbe {
+                least: Span::MAX,
+                least_at: now,
+                expired: false,
+                done_at: None,
+                round_done: false,
+            },
         }
     }
 
@@ -129,19 +137,18 @@ impl Bbr3 {
         if !self.path.model.full_rate_reached || self.adapt_long_term(ack) {
             return;
         }
+        let goes_down = self.path.state == State::Up && self.is_time_to_go_down(ack);
         match self.path.state {
             State::Down | State::Cruise if self.is_time_to_probe(ack.now) => self.start_refill(),
             State::Down if self.is_time_to_cruise(ack) => self.path.state = State::Cruise,
             // After one round of refilling.
             State::Refill if self.path.model.round_start => {
-                self.path.probe.samples_probe = true;
+                self.path.probe.sampled = true;
                 self.start_up(ack);
             }
-            State::Up => {
-                if self.is_time_to_go_down(ack) {
-                    self.path.probe.was_too_high = false;
-                    self.start_down(ack.now);
-                }
+            State::Up if goes_down => {
+                self.path.probe.was_too_high = false;
+                self.start_down(ack.now);
             }
             _ => {}
         }
@@ -204,7 +211,7 @@ impl Bbr3 {
             probe.acks = Acks::Feedback;
         }
         if self.path.model.round_start && probe.acks == Acks::Stopping {
-            probe.samples_probe = false;
+            probe.sampled = false;
             probe.acks = Acks::Init;
             if turns && !ack.sample.app_limited {
                 self.path.model.advance_rates();
@@ -227,23 +234,23 @@ impl Bbr3 {
 
     /// `UpdateMinRTT`, §5.3.4.3.
     pub(super) fn update_rtt_min(&mut self, ack: &Ack) {
-        let probe = &mut self.path.probe;
-        probe.rtt_expired = ack.now > probe.rtt_min_at + PROBE_RTT_INTERVAL;
-        if ack.rtt < probe.rtt_min || probe.rtt_expired {
-            probe.rtt_min = ack.rtt;
-            probe.rtt_min_at = ack.now;
+        let probe = &mut self.path.probe.rtt;
+        probe.expired = ack.now > probe.least_at + PROBE_RTT_INTERVAL;
+        if ack.rtt < probe.least || probe.expired {
+            probe.least = ack.rtt;
+            probe.least_at = ack.now;
         }
         let model = &mut self.path.model;
         let expired = ack.now > model.rtt_min_at + RTT_MIN_OVER;
-        if expired || model.rtt_min.is_none_or(|least| probe.rtt_min < least) {
-            model.rtt_min = Some(probe.rtt_min);
-            model.rtt_min_at = probe.rtt_min_at;
+        if expired || model.rtt_min.is_none_or(|least| probe.least < least) {
+            model.rtt_min = Some(probe.least);
+            model.rtt_min_at = probe.least_at;
         }
     }
 
     /// `CheckProbeRTT`, §5.3.4.3.
     pub(super) fn check_probe_rtt(&mut self, ack: &Ack) {
-        let expired = self.path.probe.rtt_expired && !self.path.idle_restart;
+        let expired = self.path.probe.rtt.expired && !self.path.idle_restart;
         if self.path.state != State::ProbeRtt && expired {
             // A probe that is interrupted is over. Else a path so long that every one is would
             // never forget its greatest rate.
@@ -252,7 +259,7 @@ impl Bbr3 {
             }
             self.path.prior_window_bytes = self.path.window_bytes;
             self.path.state = State::ProbeRtt;
-            self.path.probe.rtt_done_at = None;
+            self.path.probe.rtt.done_at = None;
             self.path.probe.acks = Acks::Stopping;
             self.start_round();
         }
@@ -265,24 +272,24 @@ impl Bbr3 {
     fn handle_probe_rtt(&mut self, ack: &Ack) {
         // The low rates of this state say nothing of the path.
         self.path.delivery.mark_app_limited(ack.in_flight_bytes);
-        if self.path.probe.rtt_done_at.is_some() {
-            self.path.probe.rtt_round_done |= self.path.model.round_start;
-            if self.path.probe.rtt_round_done {
+        if self.path.probe.rtt.done_at.is_some() {
+            self.path.probe.rtt.round_done |= self.path.model.round_start;
+            if self.path.probe.rtt.round_done {
                 self.check_probe_rtt_done(ack.now);
             }
         } else if ack.in_flight_bytes <= self.probe_rtt_window_bytes() {
-            self.path.probe.rtt_done_at = Some(ack.now + PROBE_RTT_DURATION);
-            self.path.probe.rtt_round_done = false;
+            self.path.probe.rtt.done_at = Some(ack.now + PROBE_RTT_DURATION);
+            self.path.probe.rtt.round_done = false;
             self.start_round();
         }
     }
 
     /// `CheckProbeRTTDone` and `ExitProbeRTT`, §5.3.4.3 and §5.3.4.4.
     fn check_probe_rtt_done(&mut self, now: Time) {
-        if self.path.probe.rtt_done_at.is_none_or(|at| now <= at) {
+        if self.path.probe.rtt.done_at.is_none_or(|at| now <= at) {
             return;
         }
-        self.path.probe.rtt_min_at = now;
+        self.path.probe.rtt.least_at = now;
         self.path.window_bytes = self.path.window_bytes.max(self.path.prior_window_bytes);
         self.path.model.reset_short_term();
         if self.path.model.full_rate_reached {
