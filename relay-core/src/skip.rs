@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn one_in_three_above_the_threshold_and_all_again_below_half_of_it() {
-        let mut skip = Skip::new(&settings::Skip::default());
+        let mut skip = Skip::new(&settings::Skip { enabled: true, ..settings::Skip::default() });
         let at = |ms| Time::ZERO + Span::from_millis(ms);
         skip.measure(at(0), 0, 0);
         assert_eq!(kept(&mut skip, 0..3), [0, 1, 2]);

@@ -64,6 +64,8 @@ pub(crate) struct Delay {
     calm: u32,
     /// Cuts in a row that did not help.
     cuts: u32,
+    /// The best rate that arrived lately; what heavy loss, which may be an outage, is measured against.
+    best_per_sec: f64,
     /// Intervals that began before this are not judged: they show what was sent before the last cut.
     blind_until: Time,
 }
@@ -89,13 +91,14 @@ impl Delay {
             path: PathDelay::new(),
             meter: Meter::new(),
             mode: Mode::Free { window_bytes: start.initial_window_bytes },
-            rtt: Span::from_millis(333),
+            rtt: RTT_FIRST,
             samples: Vec::new(),
             interval_began: start.now,
             used_bytes: 0,
             over: 0,
             calm: 0,
             cuts: 0,
+            best_per_sec: 0.0,
             blind_until: Time::ZERO,
         }
     }
@@ -109,6 +112,7 @@ impl Delay {
         let quartile = self.samples[self.samples.len() / 4];
         self.samples.clear();
         let queue = self.path.insert(now, quartile);
+        self.best_per_sec = (self.best_per_sec * BEST_KEPT).max(self.meter.delivered_per_sec(now));
         if began < self.blind_until {
             return;
         }
@@ -143,25 +147,32 @@ impl Delay {
             return;
         }
         let drain = (1.0 - queue.as_secs_f64()).clamp(DRAIN_MIN, DRAIN_MAX);
-        let ceiling = self.meter.delivered_per_sec(now).max(RATE_MIN);
-        self.mode = Mode::Limited { bytes_per_sec: (ceiling * drain).max(RATE_MIN), step: STEP_MIN, ceiling };
+        let rate_min = self.rate_min();
+        let ceiling = self.meter.delivered_per_sec(now).max(rate_min);
+        self.mode = Mode::Limited { bytes_per_sec: (ceiling * drain).max(rate_min), step: STEP_MIN, ceiling };
         self.blind_until = now + self.rtt;
     }
 
     fn limit_to_delivered(&mut self, now: Time) {
-        let delivered = self.meter.delivered_per_sec(now).max(RATE_MIN);
+        let delivered = self.meter.delivered_per_sec(now).max(self.rate_min());
         let limited = match self.mode {
             Mode::Free { .. } => true,
             Mode::Limited { bytes_per_sec, .. } => bytes_per_sec > delivered * 1.5,
         };
         if limited {
-            self.mode = Mode::Limited { bytes_per_sec: delivered, step: STEP_MIN, ceiling: delivered };
+            self.mode = Mode::Limited {
+                bytes_per_sec: delivered,
+                step: STEP_MIN,
+                ceiling: self.best_per_sec.max(delivered),
+            };
             self.blind_until = now + self.rtt;
         }
     }
 
     fn grow(&mut self, used_per_sec: f64) {
+        let rate_min = self.rate_min();
         let Mode::Limited { bytes_per_sec, step, ceiling } = &mut self.mode else { return };
+        *bytes_per_sec = bytes_per_sec.max(rate_min);
         // What was lowered to empty the queue comes back at once when it is empty; beyond what the link
         // has shown, slowly.
         let held = *ceiling * HOLD;
@@ -175,6 +186,12 @@ impl Delay {
         }
         *bytes_per_sec = (*bytes_per_sec * (1.0 + *step)).min(RATE_MAX);
         *step = (*step * STEP_GROWTH).min(STEP_MAX);
+    }
+
+    /// The rate below which it never goes: four packets a round trip, but no more than that in a tenth of
+    /// a second.
+    fn rate_min(&self) -> f64 {
+        4.0 * self.packet_bytes as f64 / self.rtt.max(INTERVAL).as_secs_f64()
     }
 
     fn floor(&self) -> u64 {
@@ -240,6 +257,7 @@ impl Controller for Delay {
         self.path = PathDelay::new();
         self.meter = Meter::new();
         self.mode = Mode::Free { window_bytes: initial_window_bytes };
+        self.rtt = RTT_FIRST;
         self.packet_bytes = packet_bytes;
         self.samples.clear();
         self.interval_began = now;
@@ -247,6 +265,7 @@ impl Controller for Delay {
         self.over = 0;
         self.calm = 0;
         self.cuts = 0;
+        self.best_per_sec = 0.0;
         self.blind_until = Time::ZERO;
     }
 
@@ -273,6 +292,7 @@ impl Controller for Delay {
                 PacingRate { bytes_per_sec: (per_rtt * FREE_GAIN).max(1.0) as u64, burst_bytes: BURST_BYTES }
             }
             Mode::Limited { bytes_per_sec, .. } => {
+                let bytes_per_sec = bytes_per_sec.max(self.rate_min());
                 let burst = bytes_per_sec * LIMITED_BURST.as_secs_f64();
                 let burst_bytes = (burst as u64).clamp(self.floor(), BURST_BYTES);
                 PacingRate { bytes_per_sec: bytes_per_sec.max(1.0) as u64, burst_bytes }
@@ -281,6 +301,8 @@ impl Controller for Delay {
     }
 }
 
+/// The round trip before one has been seen (RFC 9002 §6.2.2).
+const RTT_FIRST: Span = Span::from_millis(333);
 /// No path is longer: a geostationary hop each way, twice.
 const RTT_MAX: Span = Span::from_secs(2);
 /// The length of an interval: long enough to hold frames of every camera.
@@ -307,9 +329,10 @@ const STEP_GROWTH: f64 = 1.08;
 const HOLD: f64 = 0.95;
 /// Share of the rate that must be used for it to grow.
 const USED_MIN: f64 = 0.8;
-/// Bytes a second, at least and at most.
-const RATE_MIN: f64 = 12_500.0;
+/// Bytes a second at most.
 const RATE_MAX: f64 = 1.25e9;
+/// What is left after an interval of the best rate that arrived lately: half of it after six seconds.
+const BEST_KEPT: f64 = 0.988;
 /// What the window admits beyond a round trip at the rate: some feedback intervals and jitter.
 const WINDOW_SLACK: Span = Span::from_millis(250);
 /// Bytes that leave at once at most: a main frame with its parity.

@@ -364,7 +364,7 @@ mod tests {
         let mut log = SentLog::new();
         log.track_flight();
         for index in 0..count {
-            log.assign(at(index * 10));
+            log.assign(at(index * 10), PIECE);
             let sent = log.on_left(1_000, index % 2 == 0).expect("tracked");
             assert_eq!(sent.in_flight_bytes, (index + 1) * 1_000);
         }
@@ -438,7 +438,7 @@ mod tests {
     fn patience_grows_with_the_round_trip() {
         let mut log = flying(1);
         log.handle(at(800), &report(&[(0, 0)]));
-        log.assign(at(1_000));
+        log.assign(at(1_000), PIECE);
         log.on_left(1_000, false);
         log.expire(at(3_399));
         assert!(log.has_flight());
@@ -458,7 +458,7 @@ mod tests {
                 now += step;
                 for _ in 0..packets {
                     now += 1;
-                    log.assign(at(now));
+                    log.assign(at(now), PIECE);
                     log.on_left(1_000, false);
                     sent += 1;
                 }
