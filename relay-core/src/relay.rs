@@ -91,8 +91,7 @@ impl Relay {
             Ok((handle, conn)) => {
                 let limits =
                     Limits::new(self.settings.deadline.frame, &self.settings.priority, DropPlace::Relay);
-                let burst = self.settings.congestion.burst;
-                self.host.insert(Hop::new(now, handle, conn, gate, burst, VideoQueue::new(limits)));
+                self.host.insert(Hop::new(now, handle, conn, gate, VideoQueue::new(limits)));
                 let streams = stream.then(|| StreamSender::new(self.settings.deadline.frame));
                 let stage = Stage::Joining(Joining::default());
                 self.peers.insert(handle.0, Peer { stage, streams });
