@@ -10,8 +10,10 @@
 //! property tests and the bottleneck tests take every law from that list.
 
 mod controller;
+mod delivery;
 mod gate;
 mod registry;
+mod windowed_min;
 
 #[cfg(test)]
 mod bottleneck;
@@ -21,7 +23,12 @@ mod bounds;
 mod properties;
 #[cfg(test)]
 mod quinn_twin;
+#[cfg(test)]
+mod watch;
 
+mod bbr3;
+mod c4;
+mod copa;
 mod cubic;
 mod delay;
 mod gcc;

@@ -9,7 +9,7 @@ use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, Dir, Endpoint, Event as QuinnEvent, StreamEvent,
     StreamId, TransportConfig,
 };
-use units::{Size, Time};
+use units::Time;
 
 use crate::clock::Clock;
 use crate::config::{self, Dial, EndpointParams, SetupError};
@@ -49,7 +49,6 @@ impl End {
         dial: Dial,
         role: Role,
         gate: Gate,
-        burst: Size,
         transport: TransportConfig,
         video: VideoQueue,
     ) -> Result<Self, SetupError> {
@@ -60,7 +59,7 @@ impl End {
         client.initial_dst_cid_provider(config::first_cids(params));
         let (handle, conn) = endpoint.connect(clock.instant(now), client, dial.relay, &dial.server_name)?;
         let mut host = Host::new(endpoint, clock);
-        host.insert(Hop::new(now, handle, conn, gate, burst, video));
+        host.insert(Hop::new(now, handle, conn, gate, video));
         Ok(Self {
             host,
             handle,

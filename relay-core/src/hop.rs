@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use quinn_proto::{Connection, ConnectionHandle, Transmit as QuinnTransmit};
-use units::{Size, Span, Time};
+use units::{Span, Time};
 
 use crate::arena::Arena;
 use crate::clock::Clock;
@@ -35,8 +35,6 @@ pub(crate) struct Hop {
     paced_until: Time,
     /// When the control law is next told that time passes; never while nothing happens.
     tick_at: Time,
-    /// Bounds what the pacer lets go at once.
-    burst_bytes_max: u64,
     pub(crate) malformed: u64,
     limit_hits: u64,
     packets_received: u64,
@@ -48,7 +46,6 @@ impl Hop {
         handle: ConnectionHandle,
         conn: Connection,
         gate: Gate,
-        burst: Size,
         video: VideoQueue,
     ) -> Self {
         let mtu = u64::from(conn.current_mtu());
@@ -65,7 +62,6 @@ impl Hop {
             quinn_timeout: Time::ZERO,
             paced_until: Time::MAX,
             tick_at: Time::MAX,
-            burst_bytes_max: burst.as_bytes(),
             malformed: 0,
             limit_hits: 0,
             packets_received: 0,
@@ -163,9 +159,14 @@ impl Hop {
             self.conn.handle_timeout(clock.instant(now));
             self.touched = true;
         }
-        // What was held back may go now: by the pacer, or by a window that a tick opened.
-        if now >= self.paced_until.min(self.tick_at) {
+        if now >= self.paced_until {
             self.touched = true;
+        }
+        if now >= self.tick_at {
+            let before = self.gate.state();
+            self.tick(now);
+            // Only what a tick changed may let something go that was held back.
+            self.touched |= self.gate.state() != before;
         }
     }
 
@@ -214,7 +215,7 @@ impl Hop {
         let rate = state.pacing.unwrap_or_else(|| {
             PacingRate::from_window(state.window_bytes, self.conn.rtt().into(), packet_bytes)
         });
-        PacingRate { burst_bytes: rate.burst_bytes.min(self.burst_bytes_max), ..rate }
+        PacingRate { burst_bytes: rate.burst_bytes.min(self.gate.burst_bytes_max()), ..rate }
     }
 
     /// Hands quinn the next datagram if one may go. Says whether it was video.
@@ -231,20 +232,20 @@ impl Hop {
         let payload_max = bytes_max.saturating_sub(VIDEO_HEADER_BYTES);
         let one_way = self.one_way();
         if !self.video_as_datagrams || !self.video.is_ready(now, one_way, payload_max) {
-            self.gate.set_held(Held::ByData);
+            self.gate.set_held(Held::Data);
             return false;
         }
         let packet_bytes = u64::from(self.conn.current_mtu());
         let state = self.gate.state();
         if !state.admits(packet_bytes) {
-            self.gate.set_held(Held::ByWindow);
+            self.gate.set_held(Held::Window);
             return false;
         }
         self.pacer.set_rate(now, self.pacing(&state));
         let at = self.pacer.admits_at(now, packet_bytes);
         if at > now {
             let fits = state.pacing.is_none() && state.admits(self.video.queue.queued_bytes());
-            self.gate.set_held(Held::ByPacer { fits });
+            self.gate.set_held(Held::Pacer { fits });
             self.paced_until = at;
             return false;
         }

@@ -45,16 +45,7 @@ impl Operator {
         let gate = Gate::new(&settings.congestion, Enforce::Gate, Clock::new(params.epoch));
         let transport = config::operator_hop(settings, gate.factory());
         let limits = Limits::new(settings.deadline.frame, &settings.priority, DropPlace::Operator);
-        let end = End::dial(
-            now,
-            params,
-            dial,
-            Role::Operator,
-            gate,
-            settings.congestion.burst,
-            transport,
-            VideoQueue::new(limits),
-        )?;
+        let end = End::dial(now, params, dial, Role::Operator, gate, transport, VideoQueue::new(limits))?;
         Ok(Self {
             end,
             frames: FrameReceiver::new(settings.deadline.reassembly),

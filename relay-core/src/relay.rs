@@ -91,8 +91,7 @@ impl Relay {
             Ok((handle, conn)) => {
                 let limits =
                     Limits::new(self.settings.deadline.frame, &self.settings.priority, DropPlace::Relay);
-                let burst = self.settings.congestion.burst;
-                let mut hop = Hop::new(now, handle, conn, gate, burst, VideoQueue::new(limits));
+                let mut hop = Hop::new(now, handle, conn, gate, VideoQueue::new(limits));
                 hop.protect(&self.settings);
                 if stream {
                     hop.leave_video_to_streams();

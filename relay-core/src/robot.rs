@@ -39,16 +39,7 @@ impl Robot {
         let gate = Gate::new(&congestion, Enforce::Gate, Clock::new(params.epoch));
         let transport = config::robot_hop(settings, gate.factory());
         let limits = Limits::new(settings.deadline.frame, &settings.priority, DropPlace::Robot);
-        let end = End::dial(
-            now,
-            params,
-            dial,
-            Role::Robot,
-            gate,
-            congestion.burst,
-            transport,
-            VideoQueue::new(limits),
-        )?;
+        let end = End::dial(now, params, dial, Role::Robot, gate, transport, VideoQueue::new(limits))?;
         Ok(Self { end, executed: None, command_age_max: settings.pose.age_max })
     }
 

@@ -94,6 +94,17 @@ pub enum CongestionKind {
     /// A rate that grows until delay does and falls with it, cut by loss above a tenth only; what
     /// WebRTC runs (draft-ietf-rmcat-gcc-02).
     Gcc,
+    /// Moves its window towards a target rate that falls with the standing queue, of which it keeps
+    /// about two packets; more where somebody else fills it (Copa, NSDI 2018). Takes jitter for a
+    /// queue.
+    Copa,
+    /// Sends at the greatest rate it measured and keeps the longest round trip without a queue in
+    /// flight; backs off on delay, loss and marks, the sooner the faster it is
+    /// (draft-huitema-ccwg-c4).
+    C4,
+    /// Models the path by its greatest delivery rate and least round trip, and probes both in turn
+    /// (BBR version 3, draft-ietf-ccwg-bbr). Heeds loss from two per cent on.
+    Bbr3,
     /// No congestion control at all: everything goes as soon as it is there. For separating
     /// causes on a modelled link. Unsafe on a real network, which it can bring to a halt for
     /// everybody.

@@ -2,16 +2,23 @@
 
 use bench::Summary;
 use bench::relay_core::Settings;
-use bench::relay_core::settings::{CongestionKind, LossDetection};
-use bench::units::Span;
-use tests::{cell, run};
+use bench::relay_core::settings::{Congestion, CongestionFeedback, CongestionKind, LossDetection};
+use bench::units::{Size, Span};
+use tests::{cell, run, unprotected};
 
 /// Quinn's default loss detection and no skipping.
 fn untuned(kind: CongestionKind) -> Settings {
-    let mut settings = Settings::default();
-    settings.congestion.kind = kind;
+    let mut settings = unprotected();
+    settings.congestion = Congestion {
+        kind,
+        initial_window: Size::from_bytes(12_000),
+        feedback: CongestionFeedback::Transport,
+        burst: Size::from_bytes(400_000),
+    };
     settings.loss_detection = LossDetection { packet_threshold: 3, time_threshold: 1.125 };
-    settings.skip.enabled = false;
+    settings.feedback.ack_packets = 1;
+    settings.resize.enabled = false;
+    settings.mtu.discovery = false;
     settings
 }
 

@@ -2,7 +2,7 @@
 
 use bench::relay_core::Settings;
 use bench::units::{Size, Span};
-use tests::{cell, cell_on, profile, run};
+use tests::{cell, cell_on, profile, run, unprotected};
 
 const TWO_MINUTES: Span = Span::from_secs(120);
 
@@ -29,8 +29,11 @@ fn every_frame_arrives_and_none_faster_than_the_link() {
 
 #[test]
 fn hand_to_command_on_good_india_is_the_link_and_the_wait_for_a_pose() {
-    let hand = run(&cell("good-india", Settings::default(), 1, TWO_MINUTES)).summary.hand_to_command_ms;
-    let (p50, p99) = (hand.p50.expect("commands were executed"), hand.p99.expect("nearly all of them"));
+    let hand =
+        |seed| run(&cell("good-india", Settings::default(), seed, TWO_MINUTES)).summary.hand_to_command_ms;
+    let hands = [hand(1), hand(2), hand(3)];
+    let p50 = hands.iter().map(|hand| hand.p50.expect("commands were executed")).sum::<f64>() / 3.0;
+    let p99 = hands.iter().map(|hand| hand.p99.expect("nearly all of them")).sum::<f64>() / 3.0;
     assert!((132.5..=134.0).contains(&p50), "p50 {p50} ms");
     assert!((146.0..=150.0).contains(&p99), "p99 {p99} ms");
 }
@@ -51,7 +54,8 @@ fn same_region_is_as_fast_as_it_gets() {
 fn a_schedule_counts_from_the_start_of_traffic() {
     let link = "rtt = \"20 ms\"\n\
                 schedule = [{ at = \"2 s\", outage = \"1 s\" }]\n";
-    let result = run(&cell_on(profile(link), Settings::default(), 1, Span::from_secs(6)));
+    // What is sent again may cross it.
+    let result = run(&cell_on(profile(link), unprotected(), 1, Span::from_secs(6)));
     let main: Vec<_> = result.frames.iter().filter(|frame| frame.camera == "main").collect();
     assert_eq!(main.len(), 90);
     for frame in main {

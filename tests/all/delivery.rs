@@ -2,10 +2,11 @@
 //! not happen.
 
 use bench::End;
-use bench::relay_core::settings::DeliveryKind;
+use bench::relay_core::settings::{DeliveryKind, FecAmount, FecKind};
 use bench::relay_core::{DropReason, Event, Machine, Role, Settings};
 use bench::units::Span;
 use tests::trio::{Fate, Trio};
+use tests::unprotected;
 
 const SECOND: Span = Span::from_secs(1);
 
@@ -29,7 +30,7 @@ fn lose_every(trio: &mut Trio, nth: u32) {
 
 #[test]
 fn a_lost_datagram_costs_its_frame_and_the_feedback_says_so() {
-    let mut trio = Trio::joined(&Settings::default());
+    let mut trio = Trio::joined(&unprotected());
     trio.take_events();
     // A prime, so that it is not always an acknowledgement.
     lose_every(&mut trio, 41);
@@ -154,4 +155,57 @@ fn poses_do_not_wait_behind_video_when_the_window_is_shut() {
     let snapshot = trio.relay.snapshot(trio.now, Role::Operator);
     assert!(snapshot.queue_bytes > 0, "video waits: {snapshot:?}");
     assert!(trio.executed().len() >= 39, "{:?}", trio.executed());
+}
+
+/// Main frames for two seconds, of which every 41st datagram is lost.
+fn two_lossy_seconds(settings: &Settings) -> Trio {
+    let mut trio = Trio::joined(settings);
+    trio.take_events();
+    lose_every(&mut trio, 41);
+    for number in 0..30 {
+        trio.frame(0, number, 20_000);
+        trio.run_for(Span::from_millis(66));
+    }
+    trio.wire(|_, _, _| Fate::Arrive);
+    for number in 30..34 {
+        trio.frame(0, number, 20_000);
+        trio.run_for(Span::from_millis(66));
+    }
+    trio.run_for(SECOND);
+    trio
+}
+
+#[test]
+fn what_is_lost_is_sent_again_and_nothing_else() {
+    let mut settings = unprotected();
+    settings.repair.enabled = true;
+    let trio = two_lossy_seconds(&settings);
+    assert_eq!(trio.delivered(0).len(), 34);
+    let counters = trio.relay.snapshot(trio.now, Role::Operator).counters;
+    assert!((8..=24).contains(&counters.packets_sent_again), "{counters:?}");
+    assert_eq!(trio.operator.snapshot(trio.now, Role::Operator).counters.frames_restored, 0);
+}
+
+#[test]
+fn parity_makes_frames_whole_without_sending_again() {
+    let mut settings = unprotected();
+    settings.fec.kind = FecKind::Block;
+    settings.fec.amount = FecAmount::Fixed;
+    let mut trio = two_lossy_seconds(&settings);
+    assert_eq!(trio.delivered(0).len(), 34);
+    assert_eq!(trio.relay.snapshot(trio.now, Role::Operator).counters.packets_sent_again, 0);
+    assert!(trio.operator.snapshot(trio.now, Role::Operator).counters.frames_restored > 3);
+    let frames: Vec<_> = std::iter::from_fn(|| trio.operator.take_frame()).collect();
+    assert_eq!(frames.len(), 8, "the last eight wait to be taken");
+    assert!(frames.iter().all(|(_, data)| data.len() == 20_000 && data.iter().all(|byte| *byte == 0)));
+}
+
+#[test]
+fn nothing_is_sent_again_that_cannot_arrive_in_time() {
+    let mut settings = unprotected();
+    settings.repair.enabled = true;
+    settings.repair.deadline = Span::from_millis(10);
+    let trio = two_lossy_seconds(&settings);
+    assert!(trio.delivered(0).len() < 30);
+    assert_eq!(trio.relay.snapshot(trio.now, Role::Operator).counters.packets_sent_again, 0);
 }

@@ -8,3 +8,4 @@ mod determinism;
 mod hostile;
 mod pairing;
 mod session;
+mod shipped;

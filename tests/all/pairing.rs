@@ -56,12 +56,15 @@ fn seen(profile: &str, settings: Settings) -> Seen {
 #[test]
 fn packet_n_meets_the_same_fate_whatever_the_settings() {
     for profile in ["bad-india", "bad-india-reorder", "brazil"] {
-        let mut other = Settings::default();
+        // Cameras make other frames when they are asked to; that is not what this is about.
+        let mut one = Settings::default();
+        one.resize.enabled = false;
+        let mut other = one.clone();
         other.congestion.kind = CongestionKind::NewReno;
         other.skip.enabled = false;
         other.pose.repeat = 0;
-        let (one, two) = (seen(profile, Settings::default()), seen(profile, other));
-        assert_eq!(one.inputs, two.inputs, "{profile}: the same cameras and hands");
+        let (one, two) = (seen(profile, one), seen(profile, other));
+        assert!(one.inputs == two.inputs, "{profile}: the same cameras and hands");
         let common: Vec<_> = one.verdicts.keys().filter(|key| two.verdicts.contains_key(*key)).collect();
         assert!(common.len() > 2_000, "{profile}: only {} packets in common", common.len());
         for key in &common {

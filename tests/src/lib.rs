@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bench::netmodel::{Profile, builtin};
 use bench::relay_core::Settings;
+use bench::relay_core::settings::FecKind;
 use bench::units::Span;
 use bench::{Cell, CellResult, Workload};
 
@@ -32,6 +33,14 @@ pub fn cell_on(profile: Profile, settings: Settings, seed: u64, duration: Span) 
         duration,
         warmup: Span::from_secs(5),
     }
+}
+
+/// The shipped settings without anything that repairs loss.
+pub fn unprotected() -> Settings {
+    let mut settings = Settings::default();
+    settings.repair.enabled = false;
+    settings.fec.kind = FecKind::None;
+    settings
 }
 
 /// A profile from its text.

@@ -196,7 +196,7 @@ impl Bbr3 {
     fn set_pacing_rate(&mut self, gain: f64) {
         let rate = gain * self.path.model.rate * (1.0 - PACING_MARGIN);
         let known = self.path.pacing_rate.unwrap_or(0.0);
-        if rate > 0.0 && (self.path.model.full_rate_reached || rate > known) {
+        if rate > 0.0 && (self.path.model.full_rate.reached || rate > known) {
             self.path.pacing_rate = Some(rate);
         }
     }
@@ -207,7 +207,7 @@ impl Bbr3 {
         let wanted = self.product_bytes(self.path.state.window_gain()) + model.surplus_bytes();
         let wanted = self.quantized(wanted);
         let path = &mut self.path;
-        if path.model.full_rate_reached {
+        if path.model.full_rate.reached {
             path.window_bytes = (path.window_bytes + ack.bytes).min(wanted);
         } else {
             let young = path.delivery.delivered_bytes() < self.initial_window_bytes;
@@ -291,7 +291,8 @@ impl Controller for Bbr3 {
 
     fn on_acked(&mut self, now: Time, acked: &Acked) {
         if self.path.model.rtt_min.is_none() {
-            let nominal = self.path.window_bytes as f64 / acked.rtt.max(RTT_MIN).min(INITIAL_RTT).as_secs_f64();
+            let nominal =
+                self.path.window_bytes as f64 / acked.rtt.max(RTT_MIN).min(INITIAL_RTT).as_secs_f64();
             self.path.pacing_rate = Some(State::Startup.pacing_gain() * nominal);
         }
         let Some(sample) = self.path.delivery.on_acked(now, acked) else { return };

@@ -75,6 +75,34 @@ const TABLE: &[(CongestionKind, Bounds)] = &[
         CongestionKind::Gcc,
         Bounds { rise: Span::from_secs(35), resume: Span::from_secs(30), recovery_rtts: 1_200, ..DEFAULT },
     ),
+    // Feedback in reports makes its queue longer, and jitter is a queue to it.
+    (
+        CongestionKind::Copa,
+        Bounds { queued: Span::from_millis(40), lossy_kbit: 16_000, jittery_kbit: 2_000, ..DEFAULT },
+    ),
+    // Cuts of a quarter follow each other at round trips that a long queue makes long.
+    (
+        CongestionKind::C4,
+        Bounds {
+            used_percent: 95,
+            queued: Span::from_millis(20),
+            lossy_kbit: 5_500,
+            jittery_kbit: 18_000,
+            drain: Span::from_secs(5),
+            ..DEFAULT
+        },
+    ),
+    // The greatest rate is forgotten after two probes, and a probe takes rounds of the long queue.
+    (
+        CongestionKind::Bbr3,
+        Bounds {
+            used_percent: 94,
+            lossy_kbit: 10_000,
+            jittery_kbit: 18_000,
+            drain: Span::from_secs(20),
+            ..DEFAULT
+        },
+    ),
 ];
 
 pub(crate) fn bounds(kind: CongestionKind) -> Bounds {
@@ -111,7 +139,7 @@ fn time_until(link: &mut Bottleneck<'_>, done: impl Fn(&Run, u64) -> bool) -> Sp
     let mut passed = Span::ZERO;
     while passed < Span::from_secs(60) {
         let run = link.run(stretch);
-        passed = passed + stretch;
+        passed += stretch;
         if done(&run, kbit(&run, stretch)) {
             break;
         }

@@ -31,11 +31,13 @@
 //! parenthesis too far right); draining has α of 7/8 (as in its section; the table says 3/4).
 //! Trimming and draining are of the authors' copy after -04. Where it is silent or we depart: rates
 //! are those of draft-ietf-ccwg-bbr-06 §4.1, whose interval begins with the acknowledgement before
-//! the packet, since one from the packet itself counts a packet too many (§6.1 asks for caution); an
-//! era of the start counts as growth from 1/16 on; the start grows only while half its window is
-//! used; draining follows when the nominal round trip has shrunk by 1/64 or the rate was cut; high jitter restarts once; the flow cruises on while
-//! it lacks data (as in §4, not in §4.5); what is declared lost by a timer counts too, since nobody
-//! tells it apart; there is no resuming (§4.3), as nothing is remembered of earlier connections.
+//! the packet, since one from the packet itself counts a packet too many (§6.1 asks for caution);
+//! an era of the start counts as growth from 1/16 on; the start grows only while half its window is
+//! used; a probe has at least one packet more in flight; draining follows when the nominal round
+//! trip has shrunk by 1/64 or the rate was cut; high jitter restarts once; the flow cruises on
+//! while it lacks data (as in §4, not in §4.5); what is declared lost by a timer counts too, since
+//! nobody tells it apart; there is no resuming (§4.3), as nothing is remembered of earlier
+//! connections.
 //!
 //! Lack of data: measurements only ever raise the rate, and the two cases where a recent lower
 //! measurement replaces it (§5.5.2 and trimming) are left out when data was lacking since.
@@ -355,14 +357,7 @@ impl Era {
 
 impl Default for Cycle {
     fn default() -> Self {
-        Self {
-            rate: 0.0,
-            rate_max: 0.0,
-            app_limited: false,
-            congested: false,
-            congestions: 0,
-            drain: false,
-        }
+        Self { rate: 0.0, rate_max: 0.0, app_limited: false, congested: false, congestions: 0, drain: false }
     }
 }
 
@@ -387,7 +382,9 @@ impl Controller for C4 {
             if path.rtt.is_zero() {
                 path.rtt = acked.rtt.max(RTT_FLOOR);
             }
-            if !acked.app_limited && 2 * path.in_flight_bytes.0.max(path.in_flight_bytes.1) >= path.initial_bytes {
+            if !acked.app_limited
+                && 2 * path.in_flight_bytes.0.max(path.in_flight_bytes.1) >= path.initial_bytes
+            {
                 let growth = acked.bytes >> (3 * path.eras_still);
                 path.initial_bytes = path.initial_bytes.saturating_add(growth).min(WINDOW_BYTES_MAX);
             }
@@ -426,15 +423,18 @@ impl Controller for C4 {
 
     /// §4.1.
     fn window_bytes(&self) -> u64 {
-        let margin = if self.path.state == State::Initial {
-            Span::ZERO
-        } else {
-            (self.path.rtt / 4).min(MARGIN_MAX)
+        let margin =
+            if self.path.state == State::Initial { Span::ZERO } else { (self.path.rtt / 4).min(MARGIN_MAX) };
+        let bytes = |rate: f64| (rate * (self.path.rtt + margin).as_secs_f64()) as u64;
+        let window = bytes(self.path.alpha.0 * self.path.rate);
+        let window = match self.path.state {
+            State::Initial => window.max(self.path.initial_bytes),
+            // A sixteenth more of a few packets would be no packet more.
+            State::Probing | State::Pushing => {
+                window.max(bytes(self.path.rate).saturating_add(self.packet_bytes))
+            }
+            State::Recovery | State::Cruising => window,
         };
-        let rate = self.path.alpha.0 * self.path.rate;
-        let window = (rate * (self.path.rtt + margin).as_secs_f64()) as u64;
-        let window =
-            if self.path.state == State::Initial { window.max(self.path.initial_bytes) } else { window };
         window.min(WINDOW_BYTES_MAX).max(WINDOW_PACKETS_MIN * self.packet_bytes)
     }
 

@@ -120,8 +120,8 @@ impl Copa {
         let grows = !acked.app_limited && self.path.is_used();
         let path = &mut self.path;
         // window / rtt ≤ 1 / (δ d), without the divisions.
-        let up = path.window * queue.as_secs_f64()
-            <= path.queued_packets * packet * rtt_standing.as_secs_f64();
+        let up =
+            path.window * queue.as_secs_f64() <= path.queued_packets * packet * rtt_standing.as_secs_f64();
         let bytes = acked.bytes as f64;
         if path.slow_start && up {
             if grows {
@@ -229,8 +229,7 @@ impl Velocity {
     }
 
     fn on_round(&mut self, window: f64) {
-        let goes_on =
-            if self.up { window > self.window_before } else { window < self.window_before };
+        let goes_on = if self.up { window > self.window_before } else { window < self.window_before };
         if goes_on {
             self.rounds = self.rounds.saturating_add(1);
             if self.rounds >= ROUNDS_TO_DOUBLE {

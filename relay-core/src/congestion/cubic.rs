@@ -14,7 +14,7 @@
 //! here; ours has it in.
 //!
 //! It does well where loss means a full queue, and fills that queue; after a cut it is back near
-//! the old window within K = ∛(0.3 `W_max` / C) seconds. Like NewReno it takes every loss for
+//! the old window within `K` = ∛(0.3 `W_max` / C) seconds. Like `NewReno` it takes every loss for
 //! congestion.
 
 use units::{Span, Time};
@@ -38,7 +38,35 @@ pub(crate) struct Cubic {
     k: f64,
     /// Growth that does not make a packet yet.
     growth_bytes: u64,
-    rtt_smoothed: Option<Span>,
+    rtt: SmoothedRtt,
+}
+
+/// The smoothed round trip: one sample for all that is acknowledged at one moment, that of the
+/// packet sent last, and none if a later one was acknowledged before (RFC 9002 §5.1, §5.3).
+#[derive(Debug, Default)]
+struct SmoothedRtt {
+    smoothed: Option<Span>,
+    /// What the acknowledgements of this moment say so far.
+    latest: Option<Span>,
+    moment: Time,
+    newest_sent: Time,
+}
+
+impl SmoothedRtt {
+    /// The estimate before this moment.
+    fn update(&mut self, now: Time, acked: &Acked) -> Span {
+        if self.moment != now {
+            self.moment = now;
+            if let Some(rtt) = self.latest.take() {
+                self.smoothed = Some(self.smoothed.map_or(rtt, |old| (old - old / 8) + rtt / 8));
+            }
+        }
+        if acked.sent_at >= self.newest_sent {
+            self.newest_sent = acked.sent_at;
+            self.latest = Some(acked.rtt);
+        }
+        self.smoothed.unwrap_or(acked.rtt)
+    }
 }
 
 impl Cubic {
@@ -52,7 +80,7 @@ impl Cubic {
             window_max: 0.0,
             k: 0.0,
             growth_bytes: 0,
-            rtt_smoothed: None,
+            rtt: SmoothedRtt::default(),
         }
     }
 
@@ -130,12 +158,7 @@ impl Controller for Cubic {
     fn on_sent(&mut self, _now: Time, _sent: &Sent) {}
 
     fn on_acked(&mut self, now: Time, acked: &Acked) {
-        let rtt = match self.rtt_smoothed {
-            // RFC 9002 §5.3.
-            Some(smoothed) => (smoothed - smoothed / 8) + acked.rtt / 8,
-            None => acked.rtt,
-        };
-        self.rtt_smoothed = Some(rtt);
+        let rtt = self.rtt.update(now, acked);
         if acked.app_limited_now || self.in_recovery(acked.sent_at) {
             return;
         }
@@ -164,7 +187,7 @@ impl Controller for Cubic {
         self.window_max = 0.0;
         self.k = 0.0;
         self.growth_bytes = 0;
-        self.rtt_smoothed = None;
+        self.rtt = SmoothedRtt::default();
     }
 
     fn on_packet_size(&mut self, packet_bytes: u64) {

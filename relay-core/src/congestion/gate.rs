@@ -29,11 +29,11 @@ pub(crate) enum Enforce {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Held {
     /// There was nothing more to send.
-    ByData,
+    Data,
     /// The window was full.
-    ByWindow,
+    Window,
     /// The pacer asked to wait.
-    ByPacer {
+    Pacer {
         /// Whether what waited would have gone into the window, so that it was not the window that
         /// set the pace (RFC 9002 §7.8). False for a law with a pacing rate of its own.
         fits: bool,
@@ -42,7 +42,7 @@ pub(crate) enum Held {
 
 impl Held {
     fn is_app_limited(self) -> bool {
-        matches!(self, Self::ByData | Self::ByPacer { fits: true })
+        matches!(self, Self::Data | Self::Pacer { fits: true })
     }
 }
 
@@ -78,7 +78,7 @@ impl Gate {
             app_driven: false,
             in_flight_bytes: 0,
             eliciting: false,
-            held: Held::ByData,
+            held: Held::Data,
             congestion_events: 0,
         }));
         let factory = Factory { congestion: congestion.clone(), clock, shared: Arc::clone(&shared) };
@@ -115,6 +115,11 @@ impl Gate {
         lock(&self.shared).held.is_app_limited()
     }
 
+    /// Most bytes that may go at once, whatever the law says.
+    pub(crate) fn burst_bytes_max(&self) -> u64 {
+        self.factory.congestion.burst.as_bytes()
+    }
+
     /// Lets the law know that time passes.
     pub(crate) fn tick(&self, now: Time) {
         if let Some(law) = &mut lock(&self.shared).law {
@@ -149,7 +154,7 @@ impl Gate {
         match outcome {
             Outcome::Acked(acked) => {
                 shared.in_flight_bytes = acked.in_flight_bytes;
-                law.on_acked(now, &Acked { app_limited_now: shared.held == Held::ByData, ..acked });
+                law.on_acked(now, &Acked { app_limited_now: shared.held == Held::Data, ..acked });
             }
             Outcome::Lost(lost) => {
                 shared.in_flight_bytes = lost.in_flight_bytes;
@@ -172,21 +177,18 @@ impl ControllerFactory for Factory {
         let (now, packet_bytes) = (self.clock.time(now), u64::from(current_mtu));
         let initial_window = self.congestion.initial_window.as_bytes();
         let shared = &mut *lock(&self.shared);
-        match &mut shared.law {
+        if let Some(law) = &mut shared.law {
             // A connection that builds a second time has moved to another path.
-            Some(law) => {
-                law.on_packet_size(packet_bytes);
-                law.on_path_change(now);
-            }
-            None => {
-                let start = Start {
-                    now,
-                    initial_window_bytes: initial_window.max(2 * packet_bytes),
-                    packet_bytes,
-                    settings: &self.congestion,
-                };
-                shared.law = Some(registry::build(&start));
-            }
+            law.on_packet_size(packet_bytes);
+            law.on_path_change(now);
+        } else {
+            let start = Start {
+                now,
+                initial_window_bytes: initial_window.max(2 * packet_bytes),
+                packet_bytes,
+                settings: &self.congestion,
+            };
+            shared.law = Some(registry::build(&start));
         }
         if !shared.app_driven {
             shared.in_flight_bytes = 0;
@@ -217,7 +219,7 @@ impl Shared {
     fn lacks_data(&self, quinns: bool) -> bool {
         match self.enforce {
             // quinn, whose window is always open, would call every moment app-limited.
-            Enforce::Gate => self.held == Held::ByData,
+            Enforce::Gate => self.held == Held::Data,
             Enforce::Quinn => quinns,
         }
     }

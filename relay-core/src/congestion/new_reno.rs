@@ -1,4 +1,4 @@
-//! NewReno as RFC 9002 §7 has it and as quinn-proto runs it.
+//! `NewReno` as RFC 9002 §7 has it and as quinn-proto runs it.
 //!
 //! | constant | value | source |
 //! |---|---|---|

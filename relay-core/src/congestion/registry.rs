@@ -4,7 +4,7 @@
 //! not the list of settings: that is [`CongestionKind`], and a test compares the two.
 
 use super::controller::{Controller, Start};
-use super::{cubic, delay, gcc, nada, new_reno, open, scream};
+use super::{bbr3, c4, copa, cubic, delay, gcc, nada, new_reno, open, scream};
 use crate::settings::CongestionKind;
 
 /// Makes a law.
@@ -18,6 +18,9 @@ pub(crate) const LAWS: &[(CongestionKind, Build)] = &[
     (CongestionKind::Nada, |start| Box::new(nada::Nada::new(start))),
     (CongestionKind::Scream, |start| Box::new(scream::Scream::new(start))),
     (CongestionKind::Gcc, |start| Box::new(gcc::Gcc::new(start))),
+    (CongestionKind::Copa, |start| Box::new(copa::Copa::new(start))),
+    (CongestionKind::C4, |start| Box::new(c4::C4::new(start))),
+    (CongestionKind::Bbr3, |start| Box::new(bbr3::Bbr3::new(start))),
     (CongestionKind::Open, |_| Box::new(open::Open)),
 ];
 

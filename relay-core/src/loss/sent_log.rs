@@ -453,7 +453,7 @@ mod tests {
         ) {
             let mut log = SentLog::new();
             log.track_flight();
-            let (mut now, mut sent, mut done) = (0, 0, std::collections::BTreeMap::new());
+            let (mut now, mut sent, mut done) = (0, 0, std::collections::BTreeSet::new());
             for (step, first, length, packets) in steps {
                 now += step;
                 for _ in 0..packets {
@@ -469,7 +469,7 @@ mod tests {
                         Outcome::Acked(acked) => (acked.sent_at, acked.in_flight_bytes),
                         Outcome::Lost(lost) => (lost.sent_at, lost.in_flight_bytes),
                     };
-                    done.insert(sent_at, ());
+                    done.insert(sent_at);
                     prop_assert_eq!(in_flight, (sent - done.len() as u64) * 1_000);
                 }
                 prop_assert_eq!(log.has_flight(), sent > done.len() as u64);

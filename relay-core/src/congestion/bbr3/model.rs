@@ -34,12 +34,19 @@ pub(super) struct Model {
     pub(super) loss_round_start: bool,
     pub(super) loss_in_round: bool,
     losses_in_round: u32,
-    /// `full_bw`, `full_bw_count`, `full_bw_now`, `full_bw_reached`.
-    pub(super) full_rate: f64,
-    full_rate_rounds: u32,
-    pub(super) full_rate_now: bool,
-    pub(super) full_rate_reached: bool,
+    pub(super) full_rate: FullRate,
     surplus: Surplus,
+}
+
+/// Whether the rate has stopped growing (§5.3.1.2).
+#[derive(Debug, Default)]
+pub(super) struct FullRate {
+    /// `full_bw`, `full_bw_count`.
+    rate: f64,
+    rounds: u32,
+    /// In this probe, and ever (`full_bw_now`, `full_bw_reached`).
+    pub(super) now: bool,
+    pub(super) reached: bool,
 }
 
 /// By how much acknowledgements ran ahead of the rate (`extra_acked`, §5.5.9).
@@ -72,10 +79,7 @@ impl Model {
             loss_round_start: false,
             loss_in_round: false,
             losses_in_round: 0,
-            full_rate: 0.0,
-            full_rate_rounds: 0,
-            full_rate_now: false,
-            full_rate_reached: false,
+            full_rate: FullRate::default(),
             surplus: Surplus { from: now, delivered_bytes: 0, greatest_bytes: [0; 2], turned_at_round: 0 },
         }
     }
@@ -108,25 +112,24 @@ impl Model {
         self.inflight_latest_bytes = 0;
     }
 
-    pub(super) fn reset_full_rate(&mut self, full_rate: f64) {
-        self.full_rate = full_rate;
-        self.full_rate_rounds = 0;
-        self.full_rate_now = false;
+    pub(super) fn reset_full_rate(&mut self, rate: f64) {
+        self.full_rate = FullRate { rate, reached: self.full_rate.reached, ..FullRate::default() };
     }
 
     /// `CheckFullBWReached`, §5.3.1.2.
     pub(super) fn check_full_rate(&mut self, ack: &Ack) {
-        if self.full_rate_now || !self.round_start || ack.sample.app_limited {
+        if self.full_rate.now || !self.round_start || ack.sample.app_limited {
             return;
         }
         let rate = self.round_rate.0;
-        if rate >= self.full_rate * FULL_RATE_GROWTH {
+        if rate >= self.full_rate.rate * FULL_RATE_GROWTH {
             self.reset_full_rate(rate);
             return;
         }
-        self.full_rate_rounds += 1;
-        self.full_rate_now = self.full_rate_rounds >= FULL_RATE_ROUNDS;
-        self.full_rate_reached |= self.full_rate_now;
+        let full = &mut self.full_rate;
+        full.rounds += 1;
+        full.now = full.rounds >= FULL_RATE_ROUNDS;
+        full.reached |= full.now;
     }
 
     pub(super) fn surplus_bytes(&self) -> u64 {
@@ -142,7 +145,7 @@ impl Model {
     /// `UpdateACKAggregation`, §5.5.9.
     pub(super) fn update_surplus(&mut self, ack: &Ack, window_bytes: u64) {
         let surplus = &mut self.surplus;
-        let rounds = if self.full_rate_reached { SURPLUS_ROUNDS } else { 1 };
+        let rounds = if self.full_rate.reached { SURPLUS_ROUNDS } else { 1 };
         if self.round_start && self.round.saturating_sub(surplus.turned_at_round) >= rounds {
             surplus.greatest_bytes = [surplus.greatest_bytes[1], 0];
             surplus.turned_at_round = self.round;
@@ -201,7 +204,7 @@ impl Bbr3 {
     fn check_startup_loss(&mut self, ack: &Ack) {
         if self.path.model.losses_in_round >= STARTUP_LOSSES && is_inflight_too_high(&ack.sample) {
             let safe = self.product_bytes(1.0).max(self.path.model.inflight_latest_bytes);
-            self.path.model.full_rate_reached = true;
+            self.path.model.full_rate.reached = true;
             self.path.model.inflight_long_bytes = safe;
         }
     }

@@ -88,7 +88,7 @@ impl Probe {
 impl Bbr3 {
     /// `CheckStartupDone`, §5.3.1.1.
     pub(super) fn check_startup_done(&mut self) {
-        if self.path.state == State::Startup && self.path.model.full_rate_reached {
+        if self.path.state == State::Startup && self.path.model.full_rate.reached {
             self.path.state = State::Drain;
             self.path.probe.drain_from_round = self.path.model.round;
         }
@@ -134,7 +134,7 @@ impl Bbr3 {
 
     /// `UpdateProbeBWCyclePhase`, §5.3.3.9.
     pub(super) fn update_cycle(&mut self, ack: &Ack) {
-        if !self.path.model.full_rate_reached || self.adapt_long_term(ack) {
+        if !self.path.model.full_rate.reached || self.adapt_long_term(ack) {
             return;
         }
         let goes_down = self.path.state == State::Up && self.is_time_to_go_down(ack);
@@ -176,15 +176,14 @@ impl Bbr3 {
             self.path.model.reset_full_rate(ack.sample.rate);
             return false;
         }
-        self.path.model.full_rate_now
+        self.path.model.full_rate.now
     }
 
     /// `RaiseInflightLongtermSlope`, §5.3.3.9.
     fn steepen(&mut self) {
         let growth = 1u64 << self.path.probe.up_rounds;
         self.path.probe.up_rounds = (self.path.probe.up_rounds + 1).min(UP_ROUNDS_MAX);
-        self.path.probe.up_bytes_per_packet =
-            (self.path.window_bytes / growth).max(self.packet_bytes).max(1);
+        self.path.probe.up_bytes_per_packet = (self.path.window_bytes / growth).max(self.packet_bytes).max(1);
     }
 
     /// `ProbeInflightLongtermUpward`, §5.3.3.9.
@@ -292,7 +291,7 @@ impl Bbr3 {
         self.path.probe.rtt.least_at = now;
         self.path.window_bytes = self.path.window_bytes.max(self.path.prior_window_bytes);
         self.path.model.reset_short_term();
-        if self.path.model.full_rate_reached {
+        if self.path.model.full_rate.reached {
             self.start_down(now);
             self.path.state = State::Cruise;
         } else {

@@ -26,10 +26,7 @@ fn it_starts_drains_and_then_takes_turns() {
     let law = run(LINK, Source::Backlog, 20);
     let first: Vec<State> = law.seen.iter().map(|(_, state)| *state).take(6).collect();
     // What is drained needs no more slowing down: that is over within an acknowledgement.
-    assert_eq!(
-        first,
-        [State::Startup, State::Drain, State::Cruise, State::Refill, State::Up, State::Down]
-    );
+    assert_eq!(first, [State::Startup, State::Drain, State::Cruise, State::Refill, State::Up, State::Down]);
     assert!(law.seen[1].0 < Time::ZERO + Span::from_secs(1), "{:?}", law.seen[1]);
     for (from, to) in law.steps().skip(2) {
         let follows = match to {
@@ -80,7 +77,7 @@ fn lack_of_data_neither_inflates_the_window_nor_leaves_a_low_rate_behind() {
 fn a_late_probe_is_the_same_in_every_run_and_within_its_bounds() {
     let wait = |now: u64| {
         let mut law = Bbr3::new(&start());
-        law.path.model.full_rate_reached = true;
+        law.path.model.full_rate.reached = true;
         law.start_down(Time::ZERO + Span::from_millis(now));
         let drawn = format!("{:?}", law.path.probe);
         let wait = drawn.split("wait: ").nth(1).and_then(|rest| rest.split(',').next());
