@@ -83,7 +83,9 @@ impl Log {
                 let percent = share.as_f64() * 100.0;
                 self.line(
                     now,
-                    format_args!(r#""at":"{at}","event":"frame-size-asked","camera":"{camera}","percent":{percent:.1}"#),
+                    format_args!(
+                        r#""at":"{at}","event":"frame-size-asked","camera":"{camera}","percent":{percent:.1}"#
+                    ),
                 );
             }
             Event::PoseAtRelay { pose } => self.pose(now, at, "pose-at-relay", pose),
