@@ -107,7 +107,8 @@ pub(crate) struct Run {
 
     /// Cells to run at the same time [default: one per core]
     ///
-    /// Results do not depend on it.
+    /// At most four per core are at work whatever is asked for, since each takes memory. Results do
+    /// not depend on it.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
@@ -141,12 +142,12 @@ pub(crate) struct Run {
 
     /// Write every event of every cell to events.jsonl.zst in the cell's folder
     ///
-    /// A few megabytes for a two-minute cell, which takes half as long again. Default: no event
+    /// A few megabytes for a two-minute cell, which takes about twice the processor time. Default: no event
     /// log. A finished cell without one is not run again for it; add `--fresh`.
     #[arg(long)]
     pub(crate) events: bool,
 
-    /// No progress and no footer on stderr; errors are still printed
+    /// No progress and no footer on stderr; errors and warnings are still printed
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

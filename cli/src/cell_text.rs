@@ -32,12 +32,15 @@ fn heading(cell: &Summary) -> String {
         let _ = writeln!(out, "  {} packets{rate}", cell.packets);
         let _ = writeln!(out, "  trace hash {}", cell.trace_hash);
     }
+    for warning in &cell.warnings {
+        let _ = writeln!(out, "  warning: {warning}");
+    }
     out
 }
 
 fn cameras(out: &mut String, cell: &Summary) {
     type Row = (&'static str, fn(&CameraSummary) -> String);
-    let rows: [Row; 18] = [
+    let rows: [Row; 21] = [
         ("frames produced", |c| c.produced.to_string()),
         ("frames delivered", |c| c.delivered.to_string()),
         ("  share, %", |c| percent(c.delivered_ratio)),
@@ -54,7 +57,10 @@ fn cameras(out: &mut String, cell: &Summary) {
         ("skipped for loss", |c| c.dropped.skipped.to_string()),
         ("expired", |c| c.dropped.expired.to_string()),
         ("superseded", |c| c.dropped.superseded.to_string()),
+        ("nobody to send to", |c| c.dropped.no_peer.to_string()),
         ("a part missing", |c| c.dropped.incomplete.to_string()),
+        ("lost on the link", |c| c.dropped.lost_on_link.to_string()),
+        ("not sent at the end", |c| c.dropped.unaccounted.to_string()),
         ("in the relay p99, ms", |c| number(c.relay_ms.p99)),
     ];
     let names: Vec<String> = cell.cameras.iter().map(|(name, _)| name.to_owned()).collect();
@@ -65,10 +71,10 @@ fn cameras(out: &mut String, cell: &Summary) {
     let all = &cell.all;
     let _ = writeln!(
         out,
-        "  all cameras: {} % delivered, frozen {:.2} s/min, goodput {:.2} Mbit/s",
+        "  all cameras: {} % delivered, frozen {} s/min, goodput {} Mbit/s",
         percent(all.delivered_ratio),
-        all.frozen_s_per_min,
-        all.goodput_mbit_s
+        number(all.frozen_s_per_min),
+        number(all.goodput_mbit_s)
     );
 }
 
@@ -76,11 +82,11 @@ fn hands(out: &mut String, cell: &Summary) {
     let (hand, commands) = (&cell.hand_to_command_ms, &cell.commands);
     let _ = writeln!(
         out,
-        "\nhand to command\n  p50 {} ms, p99 {} ms, longest {} ms, longest gap {:.1} ms",
-        lost(hand.p50),
-        lost(hand.p99),
-        lost(hand.max),
-        commands.gap_ms_max
+        "\nhand to command\n  p50 {}, p99 {}, longest {}, longest gap {} ms",
+        lost_or_ms(hand.p50),
+        lost_or_ms(hand.p99),
+        lost_or_ms(hand.max),
+        number(commands.gap_ms_max)
     );
     let _ = writeln!(
         out,
@@ -127,6 +133,12 @@ fn transport(out: &mut String, cell: &Summary) {
     );
     let _ = writeln!(
         out,
+        "  link lost {} % of packets; frames lost after repair and parity: {} %",
+        percent(cell.loss.pre_repair_ratio),
+        percent(cell.loss.post_repair_ratio)
+    );
+    let _ = writeln!(
+        out,
         "  sent for each byte delivered: {} to the operator, {} from the robot",
         number(transport.operator_hop_overhead_ratio),
         number(transport.robot_hop_overhead_ratio)
@@ -157,6 +169,11 @@ fn lost(value: Option<f64>) -> String {
     value.map_or("lost".to_owned(), |value| format!("{value:.1}"))
 }
 
+/// The same with its unit.
+fn lost_or_ms(value: Option<f64>) -> String {
+    value.map_or("lost".to_owned(), |value| format!("{value:.1} ms"))
+}
+
 /// Columns of the label.
 const LABEL: usize = 27;
 /// Columns of a value.
@@ -173,7 +190,12 @@ mod tests {
         let mut cell = Summary { cell: "p--s--s1--00".to_owned(), ..Summary::default() };
         let mut main = CameraSummary { produced: 1800, delivered: 164, ..CameraSummary::default() };
         main.delivered_ratio = Some(0.091);
+        main.dropped.lost_on_link = 77;
         main.delay_ms.p50 = Some(1053.25);
+        cell.hand_to_command_ms.p99 = Some(157.04);
+        cell.warnings = vec!["the robot's end never joined".to_owned()];
+        cell.loss.pre_repair_ratio = Some(0.021);
+        cell.loss.post_repair_ratio = Some(0.0035);
         cell.cameras =
             Named(vec![("main".to_owned(), main), ("wrist-left".to_owned(), CameraSummary::default())]);
         let text = human(&cell);
@@ -181,6 +203,11 @@ mod tests {
         assert!(text.contains("    share, %                        9.10            -\n"), "{text}");
         assert!(text.contains("1053.2"), "{text}");
         assert!(text.contains("delay p99, produced, ms           lost"), "{text}");
+        assert!(text.contains("p50 lost, p99 157.0 ms, longest lost, longest gap"), "{text}");
+        assert!(text.contains("\n  warning: the robot's end never joined\n"), "{text}");
+        assert!(text.contains("  lost on the link                    77            0\n"), "{text}");
+        let loss = "link lost 2.10 % of packets; frames lost after repair and parity: 0.35 %\n";
+        assert!(text.contains(loss), "{text}");
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     }
 

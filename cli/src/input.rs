@@ -1,17 +1,18 @@
 //! From a command line to a resolved scenario: reads the files, applies the overrides, and turns
 //! everything that is wrong into one report.
 
-use std::fs;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use bench::netmodel::document::suggest;
+use bench::netmodel::document::{Problem, suggest};
 use bench::{Cell, ErrorKind, Overrides, Scenario, ScenarioErrors, builtin_scenario, builtin_scenario_names};
 
 use crate::args::Selection;
-use crate::diagnostics::{self, unreadable};
+use crate::diagnostics;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::reference;
+use crate::text_file::{self, Unreadable};
 
 /// A scenario with the command line's changes applied.
 pub(crate) struct Loaded {
@@ -26,10 +27,22 @@ pub(crate) struct Loaded {
 /// Reads and resolves what `selection` names.
 pub(crate) fn load(selection: &Selection) -> Result<Loaded, Failure> {
     let source = source(selection.scenario.as_deref().unwrap_or(DEFAULT_SCENARIO))?;
-    let lookup = |name: &str| read_named(&source.folder, name);
+    let unread = RefCell::new(Vec::new());
+    let lookup = |name: &str| {
+        let reason = match read_named(&source.folder, name) {
+            Ok(text) => return Some(text),
+            Err(reason) => reason,
+        };
+        unread.borrow_mut().push((name.to_owned(), reason));
+        None
+    };
     let parsed = Scenario::parse(&source.shown, &source.text, &lookup);
     let parsed = reference::checked(parsed, &source.shown, &source.text);
-    let mut scenario = parsed.map_err(|e| failure(&e))?;
+    let mut scenario = parsed.map_err(|mut errors| {
+        let problems = errors.sources.iter_mut().flat_map(|source| &mut source.problems);
+        problems.for_each(|problem| explain(problem, &unread.borrow()));
+        failure(&errors)
+    })?;
     scenario.apply(&overrides(selection)).map_err(|e| failure(&e))?;
     let cells = scenario.cells();
     if cells.is_empty() {
@@ -60,13 +73,16 @@ fn source(wanted: &str) -> Result<Source, Failure> {
         });
     }
     let path = Path::new(wanted);
-    let text = read(path).map_err(|error| {
-        let failure = unreadable("the scenario", wanted, &error);
-        let names = builtin_scenario_names();
-        match suggest(wanted, names.iter().copied()) {
-            Some(near) => failure.help(format!("did you mean the built-in `{near}`?")),
-            None => failure.help(format!("built-in scenarios are {}", names.join(", "))),
+    let text = text_file::read(path).map_err(|reason| {
+        let failure = Failure::usage(format!("cannot read the scenario `{wanted}`: {reason}"));
+        if !reason.is_missing() {
+            return failure;
         }
+        let names = builtin_scenario_names();
+        let near = suggest(wanted, names.iter().copied());
+        let built_in = near.map(|near| format!("did you mean the built-in `{near}`?"));
+        let help = built_in.or_else(|| reason.help());
+        failure.help(help.unwrap_or_else(|| format!("built-in scenarios are {}", names.join(", "))))
     })?;
     let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
     // A run's resolved scenario is the same scenario.
@@ -77,20 +93,41 @@ fn source(wanted: &str) -> Result<Source, Failure> {
 
 /// The text of a file that a scenario names, relative to the scenario's folder. A bare name that
 /// is no file is one of a profile beside the scenario.
-fn read_named(folder: &Path, name: &str) -> Option<String> {
-    read(&folder.join(name)).or_else(|_| read(&folder.join(format!("{name}.toml")))).ok()
+fn read_named(folder: &Path, name: &str) -> Result<String, Unreadable> {
+    let first = match text_file::read(&folder.join(name)) {
+        Ok(text) => return Ok(text),
+        Err(reason) => reason,
+    };
+    match text_file::read(&folder.join(format!("{name}.toml"))) {
+        // What is there and cannot be read says more than what is not there.
+        Err(reason) if !reason.is_missing() => Err(reason),
+        Err(reason) if first.is_missing() && first.help().is_none() && reason.help().is_some() => Err(reason),
+        second => second.map_err(|_| first),
+    }
 }
 
-fn read(path: &Path) -> std::io::Result<String> {
-    let data = fs::metadata(path)?;
-    if data.is_dir() {
-        return Err(std::io::ErrorKind::IsADirectory.into());
+/// Says in a problem about a file that was looked for why it could not be had: whoever reads the
+/// scenario only learns that it could not.
+fn explain(problem: &mut Problem, unread: &[(String, Unreadable)]) {
+    let about = |(name, _): &&(String, Unreadable)| problem.message.ends_with(&format!("`{name}`"));
+    let Some((_, reason)) = unread.iter().find(about) else { return };
+    let absent = problem.message.starts_with(ABSENT);
+    if !reason.is_missing() {
+        // The name is right; another one would be no help.
+        problem.help = None;
+        problem.message = problem.message.replacen(ABSENT, "cannot read the ", 1);
     }
-    if data.len() > FILE_BYTES_MAX {
-        return Err(std::io::ErrorKind::FileTooLarge.into());
+    if !(absent && reason.is_missing()) {
+        problem.message = format!("{}: {reason}", problem.message);
     }
-    fs::read_to_string(path)
+    let suggests = problem.help.as_ref().is_some_and(|help| help.starts_with("did you mean"));
+    if !suggests && let Some(help) = reason.help() {
+        problem.help = Some(help);
+    }
 }
+
+/// How a problem begins that is about something which is not there.
+const ABSENT: &str = "there is no ";
 
 fn overrides(selection: &Selection) -> Overrides {
     Overrides {
@@ -115,21 +152,45 @@ fn failure(errors: &ScenarioErrors) -> Failure {
 
 /// The scenario that runs when none is named.
 pub(crate) const DEFAULT_SCENARIO: &str = "seed-matrix";
-/// A larger scenario, profile or trace is refused. Hours of a Mahimahi trace are a few megabytes.
-const FILE_BYTES_MAX: u64 = 64_000_000;
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn files_are_found_beside_the_scenario() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("mine.toml"), "x").unwrap();
-        assert_eq!(read_named(folder.path(), "mine.toml").as_deref(), Some("x"));
-        assert_eq!(read_named(folder.path(), "mine").as_deref(), Some("x"));
-        assert_eq!(read_named(folder.path(), "other"), None);
-        assert_eq!(read_named(folder.path(), "."), None);
+        let read = |name: &str| read_named(folder.path(), name);
+        assert_eq!(read("mine.toml").unwrap(), "x");
+        assert_eq!(read("mine").unwrap(), "x");
+        assert!(read("other").unwrap_err().is_missing());
+        assert!(matches!(read("."), Err(Unreadable::Folder)));
+        assert!(read("mnie").unwrap_err().help().unwrap().contains("mine.toml"));
+    }
+
+    #[test]
+    fn the_reason_reaches_the_problem() {
+        let missing = || Unreadable::Missing { path: "s/x.toml".into(), nearest: Some("s/y.toml".into()) };
+        let told = |message: &str, help: Option<&str>, reason: Unreadable| {
+            let mut problem = Problem::new(message);
+            problem.help = help.map(str::to_owned);
+            explain(&mut problem, &[("other".to_owned(), Unreadable::Folder), ("x".to_owned(), reason)]);
+            problem.to_string()
+        };
+        let lead = "cannot read the profile file `x`";
+        let near = "(did you mean the file `s/y.toml`?)";
+        assert_eq!(told(lead, None, missing()), format!("{lead}: there is no file `s/x.toml` {near}"));
+        assert_eq!(told(lead, None, Unreadable::NotRegular), format!("{lead}: it is not a regular file"));
+        let absent = "there is no trace file `x`";
+        assert_eq!(told(absent, None, missing()), format!("{absent} {near}"));
+        let built_in = Some("did you mean `z`?");
+        assert_eq!(told(absent, built_in, missing()), format!("{absent} (did you mean `z`?)"));
+        let refused = "cannot read the trace file `x`: it is a folder";
+        assert_eq!(told(absent, built_in, Unreadable::Folder), refused);
+        assert_eq!(told("unknown key `y`", None, missing()), "unknown key `y`");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use bench::relay_core::settings::{Fec, FecAmount, FecKind, Settings};
 use bench::{Cell, Workload};
 use serde_json::json;
 
@@ -29,7 +30,11 @@ fn human(loaded: &Loaded) -> String {
     let durations = distinct(cells, |cell| cell.duration.to_string());
     let packets: u64 = cells.iter().map(packets_estimated).sum();
     let mut out = format!("{}: {} cells of {}\n", loaded.name, cells.len(), durations.join(", "));
-    let _ = writeln!(out, "  about {:.1} million packets on both hops together", packets as f64 / 1e6);
+    let _ = writeln!(
+        out,
+        "  about {:.1} million packets on both hops together where nothing is lost or left out",
+        packets as f64 / 1e6
+    );
     for (label, names) in [("profiles", profiles), ("settings", settings), ("seeds", seeds)] {
         let _ = writeln!(out, "  {label} ({}): {}", names.len(), names.join(", "));
     }
@@ -71,30 +76,44 @@ fn distinct(cells: &[Cell], of: impl Fn(&Cell) -> String) -> Vec<String> {
 
 /// Roughly how many packets a cell sends on both hops, were nothing lost, skipped or held back.
 ///
-/// Each datagram crosses two hops; the other side acknowledges every second one (RFC 9000 §13.2.2)
-/// and reports on the video forty times a second.
+/// Each datagram crosses two hops. The other side acknowledges every second one (RFC 9000 §13.2.2),
+/// on the operator hop as seldom as the settings say, and reports on the video at the settings'
+/// interval.
 fn packets_estimated(cell: &Cell) -> u64 {
-    (packets_per_s(&cell.workload) * cell.duration.as_secs_f64()) as u64
+    (packets_per_s(&cell.workload, &cell.settings) * cell.duration.as_secs_f64()) as u64
 }
 
-fn packets_per_s(workload: &Workload) -> f64 {
-    let video: f64 = workload
-        .cameras
-        .iter()
-        .map(|camera| {
-            let parts = camera.frame_bytes.as_bytes().div_ceil(DATAGRAM_BYTES);
-            f64::from(camera.frames_per_s) * parts as f64
-        })
-        .sum();
+fn packets_per_s(workload: &Workload, settings: &Settings) -> f64 {
+    let datagram_bytes = if settings.mtu.discovery {
+        DATAGRAM_BYTES
+    } else {
+        settings.mtu.initial.as_bytes().saturating_sub(DATAGRAM_OVERHEAD_BYTES).max(1)
+    };
+    let (mut video, mut parity) = (0.0, 0.0);
+    for camera in &workload.cameras {
+        let parts = camera.frame_bytes.as_bytes().div_ceil(datagram_bytes) as f64;
+        video += f64::from(camera.frames_per_s) * parts;
+        parity += f64::from(camera.frames_per_s) * parity_packets(&settings.fec, parts);
+    }
     let poses = f64::from(workload.poses_per_s);
-    HOPS * (video + poses) * (1.0 + ACKS_PER_PACKET) + REPORTS_PER_S
+    let reports = 1.0 / settings.feedback.interval.as_secs_f64();
+    let robot_hop = (video + poses) * (1.0 + ACKS_PER_PACKET);
+    let acks = ACKS_PER_PACKET.min(1.0 / f64::from(settings.feedback.ack_packets));
+    robot_hop + (video + parity + poses + reports) * (1.0 + acks)
 }
 
-/// Frame bytes that a datagram of the default size carries.
-const DATAGRAM_BYTES: u64 = 1150;
-/// Robot to relay, relay to operator.
-const HOPS: f64 = 2.0;
+/// Parity packets for a frame of so many; of parity that adapts, what a clean link has.
+fn parity_packets(fec: &Fec, parts: f64) -> f64 {
+    match (fec.kind, fec.amount) {
+        (FecKind::None, _) => 0.0,
+        (FecKind::Block, FecAmount::Fixed) => (parts * fec.ratio.as_f64()).ceil(),
+        (FecKind::Block, FecAmount::Adaptive) => 1.0,
+    }
+}
+
+/// Frame bytes that a datagram carries once discovery has found that 1500-byte packets pass.
+const DATAGRAM_BYTES: u64 = 1390;
+/// What QUIC and the header of a frame's part take of a datagram.
+const DATAGRAM_OVERHEAD_BYTES: u64 = 60;
 /// QUIC acknowledges every second packet.
 const ACKS_PER_PACKET: f64 = 0.5;
-/// Feedback at its default interval.
-const REPORTS_PER_S: f64 = 40.0;

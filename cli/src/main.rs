@@ -25,6 +25,7 @@ mod replay;
 mod run;
 mod schema;
 mod show;
+mod text_file;
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;

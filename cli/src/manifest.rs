@@ -1,16 +1,15 @@
 //! The run folder of a run: opened or begun, with who ran it written down, and never mixed with
 //! results of another build.
 
-use std::fs;
 use std::path::Path;
 
-use bench::{Cell, Manifest, RunFolder, RunFolderError, Scenario};
+use bench::{Manifest, RunFolder, RunFolderError, Scenario};
 
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::host::{Build, Host};
 use crate::input::Loaded;
-use crate::meter;
+use crate::{meter, place};
 
 /// Opens the run at `out`, or begins one there. With `--fresh` its cells are discarded.
 pub(crate) fn open(
@@ -20,14 +19,21 @@ pub(crate) fn open(
     fingerprint: &str,
 ) -> Result<RunFolder, Failure> {
     let manifest = manifest(&loaded.scenario, arguments, fingerprint);
-    let open = || RunFolder::open_or_create(out, &loaded.scenario, &manifest).map_err(|e| refused(&e));
-    let folder = open()?;
+    let open = |fresh: bool| {
+        let begin = if fresh { RunFolder::open_fresh } else { RunFolder::open_or_create };
+        let absent = place::absent(out, &[CELLS, MANIFEST, SCENARIO, LOCK]);
+        begin(out, &loaded.scenario, &manifest).map_err(|error| {
+            // A disk that is full or the like: the folder is left as it was found. After any other
+            // error nothing was made, and what there is may be another process's.
+            if matches!(error, RunFolderError::Io { .. }) {
+                place::remove(&absent);
+            }
+            refused(out, &error)
+        })
+    };
+    let folder = open(arguments.fresh)?;
     if !folder.resumed() {
         return Ok(folder);
-    }
-    if arguments.fresh {
-        discard(&folder, &loaded.cells)?;
-        return open();
     }
     let anything_done = || loaded.cells.iter().any(|cell| folder.done(cell).is_some());
     match folder.manifest().as_ref().and_then(|old| other_origin(old, &manifest)) {
@@ -38,10 +44,7 @@ pub(crate) fn open(
         ))
         .help("give another folder with --out, or run them again with --fresh")),
         // Nothing is lost by beginning anew, and the manifest then tells the truth.
-        Some(_) => {
-            discard(&folder, &loaded.cells)?;
-            open()
-        }
+        Some(_) => open(true),
         None => Ok(folder),
     }
 }
@@ -58,31 +61,17 @@ fn other_origin(old: &Manifest, new: &Manifest) -> Option<&'static str> {
     }
 }
 
-/// Forgets the cells of this run and its manifest; anything else in the folder stays.
-fn discard(folder: &RunFolder, cells: &[Cell]) -> Result<(), Failure> {
-    let gone = |result: std::io::Result<()>, path: &Path| match result {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::usage(format!("cannot discard `{}`: {error}", path.display())))
-        }
-        _ => Ok(()),
+fn refused(out: &Path, error: &RunFolderError) -> Failure {
+    let message = match error {
+        // The permission bits were looked at before: it is the file system that has no room for one.
+        RunFolderError::Io { action: "create", source, .. } => format!(
+            "cannot make the run folder `{}`: `{}` takes no new folder ({source})",
+            out.display(),
+            place::existing(out).display()
+        ),
+        error => format!("failed to {error}"),
     };
-    // The summaries go first: what is half gone must not be taken for done.
-    for name in ["summary.json", ""] {
-        for cell in cells {
-            let path = folder.cell_path(cell).join(name);
-            let result = if name.is_empty() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            gone(result, &path)?;
-        }
-    }
-    for name in ["manifest.json", "scenario.resolved.toml"] {
-        let path = folder.path().join(name);
-        gone(fs::remove_file(&path), &path)?;
-    }
-    Ok(())
-}
-
-fn refused(error: &RunFolderError) -> Failure {
-    Failure::usage(format!("failed to {error}")).help("give another folder with --out; no cell was run")
+    Failure::usage(message).help("give another folder with --out; no cell was run")
 }
 
 fn manifest(scenario: &Scenario, arguments: &Run, fingerprint: &str) -> Manifest {
@@ -104,6 +93,11 @@ fn manifest(scenario: &Scenario, arguments: &Run, fingerprint: &str) -> Manifest
     }
 }
 
+/// What a run folder has of its own, besides what is in its cells.
+const CELLS: &str = "cells";
+const MANIFEST: &str = "manifest.json";
+const SCENARIO: &str = "scenario.resolved.toml";
+const LOCK: &str = "lock";
 /// Under which name the manifest keeps the hash of the program.
 const BUILD: &str = "build";
 /// Under which name the manifest keeps what protected the packets.

@@ -55,6 +55,29 @@ pub(crate) fn writable(folder: &Path) -> Result<(), String> {
     }
 }
 
+/// The nearest folder at or above `folder` that is there.
+pub(crate) fn existing(folder: &Path) -> &Path {
+    let found = folder.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new(""));
+    if found.as_os_str().is_empty() { Path::new(".") } else { found }
+}
+
+/// What is not there of `folder`, the folders above it and `names` in it, the innermost first.
+pub(crate) fn absent(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
+    let inner = names.iter().map(|name| folder.join(name));
+    let outer = folder.ancestors().filter(|place| !place.as_os_str().is_empty()).map(Path::to_owned);
+    let there = |path: &Path| fs::symlink_metadata(path).is_ok();
+    inner.chain(outer).filter(|path| !there(path)).collect()
+}
+
+/// Removes files and empty folders again, as far as they are there; a folder with something in it
+/// stays.
+pub(crate) fn remove(paths: &[PathBuf]) {
+    for path in paths {
+        // What cannot be removed is in nobody's way: the next run takes it for its own.
+        let _ = fs::remove_file(path).or_else(|_| fs::remove_dir(path));
+    }
+}
+
 /// `name` with everything that is awkward in a file name replaced.
 fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
@@ -85,6 +108,24 @@ mod tests {
         assert_eq!(file_name("../../etc/x y"), "-..-etc-x-y");
         assert_eq!(file_name(".."), "scenario");
         assert_eq!(file_name(""), "scenario");
+    }
+
+    #[test]
+    fn what_was_made_is_removed_and_what_was_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, out) = (folder.path().join("old"), folder.path().join("old/new/newer"));
+        fs::create_dir(&old).unwrap();
+        assert_eq!(existing(&out), old);
+        assert_eq!(existing(Path::new("relative")), Path::new("."));
+        let made = absent(&out, &["cells", "manifest.json"]);
+        assert_eq!(made.len(), 4, "{made:?}");
+        fs::create_dir_all(out.join("cells")).unwrap();
+        fs::write(out.join("manifest.json"), "{}").unwrap();
+        remove(&made);
+        assert!(old.is_dir() && !old.join("new").exists());
+        fs::create_dir_all(out.join("cells/kept")).unwrap();
+        remove(&made);
+        assert!(out.join("cells/kept").is_dir(), "a cell is never removed");
     }
 
     #[test]

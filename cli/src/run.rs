@@ -20,6 +20,8 @@ use crate::{interrupt, manifest, output, place, replay};
 
 /// Runs what is asked and prints the grid.
 pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
+    // Before anything that takes time: a signal is answered from the beginning.
+    let cancel = interrupt::listen()?;
     if arguments.metric.iter().any(|name| name == "help") {
         return output::data(&metric_help()).map(|()| Exit::Ok);
     }
@@ -29,10 +31,16 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
             .help(format!("{}`arcbench run --metric help` lists them", nearest.unwrap_or_default()))
     })?;
     let loaded = input::load(&arguments.selection)?;
+    if cancel.load(Ordering::Relaxed) {
+        output::note("interrupted: no cell was run and nothing was written");
+        return Ok(Exit::Interrupted);
+    }
     let job = Job::prepare(arguments, loaded)?;
-    let cancel = interrupt::listen()?;
     let outcome = job.run(arguments, cancel);
     output::data(&job.render(arguments.format, &metrics, &outcome.summaries)?)?;
+    for line in warnings(&outcome.summaries) {
+        output::note(&line);
+    }
     job.end(arguments, &outcome)
 }
 
@@ -86,7 +94,7 @@ impl Job {
         let mut all = self.before.clone();
         let mut outcome = Outcome::default();
         let pool = Pool {
-            jobs: arguments.jobs.map_or_else(host::cores, usize::from),
+            jobs: workers(arguments.jobs, cells.len(), host::cores()),
             crypto: match arguments.crypto {
                 Crypto::Null => sim::Crypto::Null,
                 Crypto::Tls => sim::Crypto::Tls,
@@ -223,6 +231,15 @@ impl Job {
     }
 }
 
+/// How many cells are at work at the same time. More than a few per core finish no sooner and each
+/// takes memory.
+fn workers(wanted: Option<u16>, cells: usize, cores: usize) -> usize {
+    wanted.map_or(cores, usize::from).min(cells).min(CELLS_PER_CORE_MAX * cores)
+}
+
+/// Cells at work for each core, at most.
+const CELLS_PER_CORE_MAX: usize = 4;
+
 /// What is kept of one cell.
 struct Kept {
     summary: Summary,
@@ -251,6 +268,21 @@ impl Outcome {
     }
 }
 
+/// What a reader of the grid should know about its cells, a line each.
+fn warnings(summaries: &[Summary]) -> Vec<String> {
+    let all = summaries.iter().flat_map(|cell| cell.warnings.iter().map(move |text| (&cell.cell, text)));
+    let mut lines: Vec<String> = all.map(|(cell, text)| format!("warning: {cell}: {text}")).collect();
+    let more = lines.len().saturating_sub(WARNINGS_MAX);
+    if more > 0 {
+        lines.truncate(WARNINGS_MAX);
+        lines.push(format!("and {more} more warnings; `arcbench show CELL` has those of a cell"));
+    }
+    lines
+}
+
+/// Warnings that are printed before it is only said how many more there are.
+const WARNINGS_MAX: usize = 10;
+
 fn metric_help() -> String {
     let line = |metric: &Metric| {
         let aliases = match metric.aliases {
@@ -261,4 +293,31 @@ fn metric_help() -> String {
     };
     let lines: String = Metric::all().iter().map(line).collect();
     format!("Metrics, for `--metric NAME,...`; `all` is all of them:\n{lines}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_name_their_cell_and_are_not_endless() {
+        let cell = |warnings: usize| Summary {
+            cell: "p--s--s1--00".to_owned(),
+            warnings: vec!["an end never joined".to_owned(); warnings],
+            ..Summary::default()
+        };
+        assert_eq!(warnings(&[cell(0), cell(1)]), ["warning: p--s--s1--00: an end never joined"]);
+        assert_eq!(warnings(&[cell(4), cell(6)]).len(), 10);
+        let many = warnings(&[cell(4), cell(9)]);
+        assert_eq!(many.len(), 11);
+        assert!(many[10].starts_with("and 3 more warnings"), "{}", many[10]);
+    }
+
+    #[test]
+    fn workers_are_bounded_by_cells_and_cores() {
+        assert_eq!(workers(None, 400, 2), 2);
+        assert_eq!(workers(Some(1000), 400, 2), 8);
+        assert_eq!(workers(Some(1000), 5, 2), 5);
+        assert_eq!(workers(Some(1), 400, 2), 1);
+    }
 }

@@ -10,13 +10,14 @@ use crate::args::{Format, Show};
 use crate::diagnostics::unreadable;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{cell_text, output, place};
+use crate::{cell_text, output, place, text_file};
 
 /// Finds the cell and prints its summary.
 pub(crate) fn run(arguments: &Show) -> Result<Exit, Failure> {
     let file = find(&arguments.cell, arguments.run.as_deref())?;
     let shown = file.display().to_string();
-    let text = fs::read_to_string(&file).map_err(|error| unreadable("the summary", &shown, &error))?;
+    let text = text_file::read(&file)
+        .map_err(|reason| Failure::usage(format!("cannot read the summary `{shown}`: {reason}")))?;
     let summary: Summary = serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("`{shown}` is not a cell's summary: {error}")))?;
     match arguments.format {

@@ -4,6 +4,7 @@
 //! span, taken out, and the rest is tried again, until nothing is left to note. Used for
 //! profiles, and by the callers of this crate for their own files.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
@@ -54,7 +55,8 @@ impl std::fmt::Display for Problem {
 /// # Errors
 ///
 /// All that is wrong, in the order of the text: if it is not TOML, every syntax error; otherwise
-/// every unknown key (with the nearest known one), wrong value and missing key.
+/// every unknown key (with the nearest known one), wrong value and missing key. Of more than
+/// [`PROBLEMS_MAX`], that many and a last one that says so.
 pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, Vec<Problem>> {
     match recover(text) {
         (Some(value), problems) if problems.is_empty() => Ok(value),
@@ -67,24 +69,30 @@ pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, Vec<Problem>> {
 /// The value is there whenever the document without its faulty entries is a `T`, so that a caller
 /// can go on and check what the types do not say. It must not be used for anything else while
 /// there are problems. A check for something absent should stay silent then: it may be absent
-/// because it was faulty.
+/// because it was faulty. With more than [`PROBLEMS_MAX`] problems there is no value.
 pub fn recover<T: DeserializeOwned>(text: &str) -> (Option<T>, Vec<Problem>) {
     let (root, syntax) = DeTable::parse_recoverable(text);
     if !syntax.is_empty() {
         let problems = syntax.iter().map(|e| Problem { span: e.span(), ..Problem::new(e.message()) });
-        return (None, problems.collect());
+        return (None, capped(problems.collect()));
     }
     let root_span = root.span();
     let mut table = root.into_inner();
     let mut removed = Vec::new();
     let mut problems: Vec<Problem> = Vec::new();
-    // Each turn takes an entry out of the table, so there are at most as many as entries.
+    let mut more = false;
+    // Each turn takes an entry out of the table, so there are at most as many as entries; and since
+    // each looks at the whole table again, they end when there is enough to tell.
     let value = loop {
         let root = toml::Spanned::new(root_span.clone(), table.clone());
         let error = match T::deserialize(Deserializer::from(root)) {
             Ok(value) => break Some(value),
             Err(error) => error,
         };
+        if problems.len() == PROBLEMS_MAX {
+            more = true;
+            break None;
+        }
         let place = error.span().filter(|span| *span != root_span);
         let consequence = missing_key(error.message()).is_some_and(|key| {
             let within = place.as_ref().unwrap_or(&root_span);
@@ -100,7 +108,24 @@ pub fn recover<T: DeserializeOwned>(text: &str) -> (Option<T>, Vec<Problem>) {
         }
     };
     problems.sort_by_key(|p| p.span.as_ref().map_or(0, |s| s.start));
+    if more {
+        problems.push(Problem::new(format!("there are more problems than these {PROBLEMS_MAX}")));
+    }
     (value, problems)
+}
+
+/// Most problems of one text that are told one by one.
+pub const PROBLEMS_MAX: usize = 100;
+
+/// The first [`PROBLEMS_MAX`] of `problems`, and how many more there are.
+pub fn capped(mut problems: Vec<Problem>) -> Vec<Problem> {
+    // One that says "there are more" may already stand at the end.
+    if problems.len() > PROBLEMS_MAX + 1 {
+        let more = problems.len() - PROBLEMS_MAX;
+        problems.truncate(PROBLEMS_MAX);
+        problems.push(Problem::new(format!("and there are {more} more problems")));
+    }
+    problems
 }
 
 /// The one of `right` that `wrong` was probably meant to be: the nearest by edit distance, if it is
@@ -187,7 +212,66 @@ fn explain(message: &str) -> Problem {
             None => problem.help(format!("the {plural} here are {}", list(&known))),
         };
     }
-    Problem::new(message)
+    Problem::new(plain(message).unwrap_or_else(|| message.to_owned()))
+}
+
+/// What serde says about a value of the wrong type, without the names that types have in the code.
+fn plain(message: &str) -> Option<String> {
+    if message == "wanted string or table" {
+        return Some("expected a name as text".to_owned());
+    }
+    if message.starts_with("invalid length ") && message.contains(", expected struct ") {
+        // Serde would take the values of a table in their order, too.
+        return Some("expected a table, found a list".to_owned());
+    }
+    let mismatch =
+        message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
+    // A text that was found may hold anything; what is expected stands last.
+    let (found, expected) = mismatch.rsplit_once(", expected ")?;
+    Some(format!("expected {}, found {}", plain_expected(expected), plain_found(found)))
+}
+
+/// What a type is to somebody who writes files.
+fn plain_expected(expected: &str) -> Cow<'_, str> {
+    let whole = |max: u64| Cow::Owned(format!("a whole number from 0 to {max}"));
+    match expected.trim_start_matches("a nonzero ") {
+        "u8" => whole(u8::MAX.into()),
+        "u16" => whole(u16::MAX.into()),
+        "u32" => whole(u32::MAX.into()),
+        "u64" | "u128" | "usize" => "a whole number, not negative".into(),
+        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number".into(),
+        "f32" | "f64" => "a number".into(),
+        "a boolean" => "`true` or `false`".into(),
+        "a string" | "str" | "string" => "a text in quotes".into(),
+        "a sequence" => "a list".into(),
+        "a map" => "a table".into(),
+        other => {
+            let kind = other.split(' ').next().unwrap_or(other);
+            match kind {
+                "struct" => "a table".into(),
+                "enum" | "variant" => "a name as text".into(),
+                "tuple" => "a list".into(),
+                _ => expected.into(),
+            }
+        }
+    }
+}
+
+/// A value as it was found.
+fn plain_found(found: &str) -> Cow<'_, str> {
+    for kind in ["boolean ", "integer ", "floating point "] {
+        if let Some(value) = found.strip_prefix(kind) {
+            return value.into();
+        }
+    }
+    match found {
+        "sequence" => "a list".into(),
+        "map" => "a table".into(),
+        _ => match found.strip_prefix("string ") {
+            Some(text) => format!("the text {text}").into(),
+            None => found.into(),
+        },
+    }
 }
 
 fn missing_key(message: &str) -> Option<&str> {
@@ -288,9 +372,9 @@ mod tests {
             "3 | `3` has no unit; a duration is written with ns, us, ms, s, min or h, for example \"120 s\"",
             "'codell' | unknown value `codell` (did you mean `codel`?)",
             "colour | unknown key `colour` (the keys here are `length`, `mode`, `inner`, `list` and `named`)",
-            "-1 | invalid value: integer `-1`, expected u32",
+            "-1 | expected a whole number from 0 to 4294967295, found `-1`",
             "loss-good | unknown key `loss-good` (did you mean `loss_good`?)",
-            "'x' | invalid type: string \"x\", expected u32",
+            "'x' | expected a whole number from 0 to 4294967295, found the text \"x\"",
             "[[list]] | missing key `count`",
             "cuont | unknown key `cuont` (did you mean `count`?)",
             "xyz | unknown key `xyz` (the keys here are `count` and `loss_good`)",
@@ -309,6 +393,47 @@ mod tests {
         // Without its faulty `length` the document has no `length`: that is the same problem.
         assert_eq!(problems("length = 3").len(), 1);
         assert_eq!(problems("length = '1 s'\n[inner]\ncount = 'x'").len(), 1);
+    }
+
+    #[test]
+    fn no_type_of_the_code_is_named() {
+        let text = "length = '1 s'\nmode = 1\ninner = 3\nlist = 'x'\n[named]\na = []\nb = { count = 1.5 }\n\
+                    c = { count = 1, loss_good = true }";
+        let found = problems(text);
+        let expected = [
+            "1 | expected a name as text",
+            "3 | expected a table, found `3`",
+            "'x' | expected a list, found the text \"x\"",
+            "[] | expected a table, found a list",
+            "1.5 | expected a whole number from 0 to 4294967295, found `1.5`",
+            "true | expected a number, found `true`",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}, not {expected}");
+            let leaks = ["struct", "Inner", "Outer", "Mode", "u32", "f64", "invalid", "integer", "wanted"];
+            assert!(leaks.iter().all(|leak| !found.contains(leak)), "{found}");
+        }
+    }
+
+    #[test]
+    fn very_many_problems_are_cut_short() {
+        use std::fmt::Write;
+
+        let mut text = "length = '1 s'\n".to_owned();
+        for number in 0..10_000 {
+            writeln!(text, "key{number} = {number}").unwrap();
+        }
+        let started = std::time::Instant::now();
+        let found = problems(&text);
+        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+        assert_eq!(found.len(), PROBLEMS_MAX + 1);
+        assert_eq!(found[PROBLEMS_MAX], " | there are more problems than these 100");
+        let syntax = problems(&"=\n".repeat(10_000));
+        assert_eq!(syntax.len(), PROBLEMS_MAX + 1, "{:?}", &syntax[..3]);
+        assert!(syntax[PROBLEMS_MAX].contains("more problems"));
+        let few = vec![Problem::new("x"); PROBLEMS_MAX + 1];
+        assert_eq!(capped(few.clone()), few, "one more is not worth a line that says so");
     }
 
     #[test]

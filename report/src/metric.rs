@@ -203,7 +203,7 @@ static CATALOGUE: &[Metric] = &[
     }),
     // What the operator sees.
     metric("frozen", &["frozen-all"], "frozen video, mean over cameras", "s/min", Lower, 2, |cell| {
-        Value::Number(cell.all.frozen_s_per_min)
+        plain(cell.all.frozen_s_per_min)
     }),
     metric("frozen-main", &[], "frozen video, main camera", "s/min", Lower, 2, |cell| {
         plain(main_camera(cell).map(|camera| camera.frozen_s_per_min))
@@ -215,7 +215,7 @@ static CATALOGUE: &[Metric] = &[
         "s/min",
         Lower,
         2,
-        |cell| Value::Number(cell.all.frozen_w3c_s_per_min),
+        |cell| plain(cell.all.frozen_w3c_s_per_min),
     ),
     // How late frames are.
     metric(
@@ -256,14 +256,14 @@ static CATALOGUE: &[Metric] = &[
         of_hand(cell, |hand| hand.max)
     }),
     metric("command-gap", &[], "longest time without a command", "ms", Lower, 1, |cell| {
-        Value::Number(cell.commands.gap_ms_max)
+        plain(cell.commands.gap_ms_max)
     }),
     metric("stale", &["stale-commands"], "stale commands carried out", "commands", Lower, 0, |cell| {
         Value::Number(cell.stale_commands as f64)
     }),
     // What it costs.
     metric("goodput", &[], "bytes of complete frames", "Mbit/s", Higher, 2, |cell| {
-        Value::Number(cell.all.goodput_mbit_s)
+        plain(cell.all.goodput_mbit_s)
     }),
     metric("overhead", &[], "bytes sent to the operator for each delivered", "ratio", Lower, 3, |cell| {
         match cell.overhead_ratio {

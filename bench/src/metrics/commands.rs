@@ -101,7 +101,7 @@ impl CommandRecord {
         let commands = CommandSummary {
             poses: self.movements.len() as u64,
             movements_lost: lost as u64,
-            gap_ms_max: millis(self.gap_max.as_nanos()),
+            gap_ms_max: Some(millis(self.gap_max.as_nanos())),
             ..self.summary
         };
         (hand, commands)
@@ -134,7 +134,7 @@ mod tests {
         // Movement 0 is carried out by command 1: 100 ms; 1: 90 ms; 2: 130 ms.
         assert_eq!(hand, HandSummary { p50: Some(100.0), p99: Some(130.0), max: Some(130.0) });
         assert_eq!((commands.poses, commands.executed, commands.movements_lost), (3, 2, 0));
-        assert_eq!(commands.gap_ms_max, 850.0, "from the last command to the end of the traffic");
+        assert_eq!(commands.gap_ms_max, Some(850.0), "from the last command to the end of the traffic");
         assert_eq!(record.stale, 0);
     }
 
@@ -171,7 +171,7 @@ mod tests {
     fn without_a_command_the_gap_is_the_whole_traffic() {
         let (hand, commands) = record().finish();
         assert_eq!(hand, HandSummary::default());
-        assert_eq!((commands.gap_ms_max, commands.movements_lost), (1000.0, 3));
+        assert_eq!((commands.gap_ms_max, commands.movements_lost), (Some(1000.0), 3));
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
         }
         record.executed(ms(2500), 2);
         let (hand, commands) = record.finish();
-        assert_eq!(commands.gap_ms_max, 100.0);
+        assert_eq!(commands.gap_ms_max, Some(100.0));
         assert_eq!(hand.max, Some(1480.0));
     }
 }

@@ -31,9 +31,11 @@ pub struct FrameRow {
     pub delivered_us: Option<u64>,
     /// It came on screen.
     pub shown_us: Option<u64>,
-    /// Where it was given up.
+    /// Where it was given up: `robot`, `relay` or `operator`; `link` where no machine gave it up and
+    /// it was lost on the way to one.
     pub dropped_at: Option<String>,
-    /// Why it was given up.
+    /// Why it was given up: `skipped`, `expired`, `superseded`, `no-peer` or `incomplete`; `lost` on
+    /// a link.
     pub dropped_why: Option<String>,
 }
 
@@ -56,6 +58,28 @@ struct Frame {
     forwarded: Time,
     delivered: Time,
     dropped: Option<(DropPlace, DropReason)>,
+}
+
+impl Frame {
+    /// What became of a frame that was not delivered.
+    ///
+    /// Machines report what they give up. They do not know of a frame none of which arrives, nor
+    /// of what still waited when the connection ended: that follows from how far it came.
+    fn fate(&self, operator_lost: bool) -> Fate {
+        match self.dropped {
+            Some((place, reason)) => Fate::GivenUp(place, reason),
+            None if self.forwarded < Time::MAX || self.at_relay == Time::MAX => Fate::LostOnLink,
+            None if operator_lost => Fate::GivenUp(DropPlace::Relay, DropReason::NoPeer),
+            None => Fate::Unknown,
+        }
+    }
+}
+
+/// What became of a frame that was not delivered.
+enum Fate {
+    GivenUp(DropPlace, DropReason),
+    LostOnLink,
+    Unknown,
 }
 
 impl CameraRecord {
@@ -147,7 +171,8 @@ impl CameraRecord {
         times
     }
 
-    pub(super) fn summary(&self, result: &CameraResult) -> CameraSummary {
+    /// `operator_lost`: whether the relay lost the operator.
+    pub(super) fn summary(&self, result: &CameraResult, operator_lost: bool) -> CameraSummary {
         let produced = self.frames.len() as u64;
         let delivered = result.delays.len() as u64;
         let lost = self.frames.len() - result.delays.len();
@@ -183,34 +208,44 @@ impl CameraRecord {
             shown: result.seen.shown.len() as u64,
             late: result.seen.late,
             undecodable: result.seen.undecodable,
-            dropped: self.drops(),
+            dropped: self.drops(operator_lost),
             relay_ms: relay_percentiles(&result.relay_ns),
         }
     }
 
     /// Why frames that were not delivered were given up.
-    fn drops(&self) -> DropSummary {
+    fn drops(&self, operator_lost: bool) -> DropSummary {
         let mut drops = DropSummary::default();
         for frame in self.frames.iter().filter(|f| f.delivered == Time::MAX) {
-            *match frame.dropped {
-                Some((_, DropReason::Skipped)) => &mut drops.skipped,
-                Some((_, DropReason::Expired)) => &mut drops.expired,
-                Some((_, DropReason::Superseded)) => &mut drops.superseded,
-                Some((_, DropReason::NoPeer)) => &mut drops.no_peer,
-                Some((_, DropReason::Incomplete)) => &mut drops.incomplete,
-                None => &mut drops.unaccounted,
+            *match frame.fate(operator_lost) {
+                Fate::GivenUp(_, DropReason::Skipped) => &mut drops.skipped,
+                Fate::GivenUp(_, DropReason::Expired) => &mut drops.expired,
+                Fate::GivenUp(_, DropReason::Superseded) => &mut drops.superseded,
+                Fate::GivenUp(_, DropReason::NoPeer) => &mut drops.no_peer,
+                Fate::GivenUp(_, DropReason::Incomplete) => &mut drops.incomplete,
+                Fate::LostOnLink => &mut drops.lost_on_link,
+                Fate::Unknown => &mut drops.unaccounted,
             } += 1;
         }
         drops
     }
 
-    pub(super) fn rows(&self, seen: &Seen) -> Vec<FrameRow> {
+    pub(super) fn rows(&self, seen: &Seen, operator_lost: bool) -> Vec<FrameRow> {
         let mut shown = vec![None; self.frames.len()];
         for (at, number) in &seen.shown {
             shown[*number as usize] = self.relative(*at);
         }
         let row = |(number, shown_us)| {
             let frame: &Frame = &self.frames[number as usize];
+            let given_up = if frame.delivered < Time::MAX {
+                frame.dropped.map(|(place, reason)| (place_name(place), reason_name(reason)))
+            } else {
+                match frame.fate(operator_lost) {
+                    Fate::GivenUp(place, reason) => Some((place_name(place), reason_name(reason))),
+                    Fate::LostOnLink => Some(("link", "lost")),
+                    Fate::Unknown => None,
+                }
+            };
             FrameRow {
                 camera: self.name.clone(),
                 frame: number,
@@ -221,8 +256,8 @@ impl CameraRecord {
                 packets: frame.packets,
                 delivered_us: self.relative(frame.delivered),
                 shown_us,
-                dropped_at: frame.dropped.map(|(place, _)| place_name(place).to_owned()),
-                dropped_why: frame.dropped.map(|(_, reason)| reason_name(reason).to_owned()),
+                dropped_at: given_up.map(|(place, _)| place.to_owned()),
+                dropped_why: given_up.map(|(_, reason)| reason.to_owned()),
             }
         };
         (0u32..).zip(shown).map(row).collect()

@@ -105,7 +105,7 @@ impl LinkRecord {
             reordered: self.reordered,
             bytes: self.bytes,
             queue_ms: self.queue_percentiles(),
-            queue_ms_max: millis(self.queued_ns.iter().copied().max().unwrap_or(0)),
+            queue_ms_max: self.queued_ns.iter().copied().max().map(millis),
             queue_bytes_max: None,
         }
     }
@@ -173,6 +173,6 @@ mod tests {
         assert_eq!((summary.duplicated, summary.corrupted, summary.reordered), (1, 1, 1));
         assert_eq!(link.really_lost(), 4);
         assert_eq!(summary.queue_ms, Percentiles { p50: Some(2.0), p99: Some(3.0) });
-        assert_eq!(summary.queue_ms_max, 3.0);
+        assert_eq!(summary.queue_ms_max, Some(3.0));
     }
 }

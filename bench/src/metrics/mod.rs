@@ -8,6 +8,7 @@
 //! A frame that becomes complete in the drain after it counts as delivered.
 
 mod commands;
+mod connections;
 mod frames;
 mod link;
 mod log;

@@ -43,7 +43,7 @@ pub struct Seen {
     pub shown: Vec<(Time, u32)>,
     /// Freezes by the nominal interval.
     pub freezes: Vec<Freeze>,
-    /// Freezes by the W3C's running mean.
+    /// Freezes by the W3C's running mean. One that lasts to the end of the traffic counts.
     pub freezes_w3c: Vec<Freeze>,
     /// Frames that could be decoded only when a newer one was on screen already.
     pub late: u64,
@@ -99,6 +99,12 @@ impl Playout {
                 seen.freezes_w3c.push(gap);
             }
             recent.push(gap.length().as_nanos());
+        }
+        // The W3C counts a freeze when the next frame ends it, so one that never ends would be none.
+        // What stands at the end of the traffic counts here, and without a frame it is all of it.
+        let last = Freeze { from: within.last().copied().unwrap_or(self.start), to: self.end };
+        if last.length() >= freeze_threshold(recent.mean().unwrap_or(self.interval.as_nanos())) {
+            seen.freezes_w3c.push(last);
         }
     }
 }
@@ -225,13 +231,17 @@ mod tests {
     fn the_time_to_the_first_frame_and_after_the_last_count() {
         let seen = playout(1).play(&steady(5..15));
         assert_eq!(lengths(&seen.freezes), [550, 550]);
-        assert_eq!(seen.freezes_w3c, [], "the W3C form knows only gaps between frames");
+        assert_eq!(lengths(&seen.freezes_w3c), [550], "the W3C form begins with the first frame");
     }
 
     #[test]
     fn nothing_shown_is_frozen_throughout() {
         assert_eq!(lengths(&playout(1).play(&[]).freezes), [2000]);
         assert_eq!(lengths(&playout(1).play(&[(ms(3000), 0)]).freezes), [2000], "shown in the drain");
+        for deliveries in [&[][..], &[(ms(3000), 0)]] {
+            assert_eq!(lengths(&playout(1).play(deliveries).freezes_w3c), [2000]);
+        }
+        assert_eq!(lengths(&playout(1).play(&[(ms(1100), 0)]).freezes_w3c), [1900], "one frame alone");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use units::{Span, Time};
 
 use super::CellResult;
 use super::commands::CommandRecord;
+use super::connections::ConnectionRecord;
 use super::frames::{CameraRecord, CameraResult, per_minute, relay_percentiles};
 use super::link::LinkRecord;
 use super::log::{Log, PacketExit};
@@ -28,6 +29,7 @@ pub struct Recorder {
     summary: Summary,
     start: Time,
     duration: Span,
+    connections: ConnectionRecord,
     cameras: Vec<CameraRecord>,
     commands: CommandRecord,
     links: [LinkRecord; LINKS],
@@ -72,6 +74,7 @@ impl Recorder {
             summary: Summary::of(cell),
             start,
             duration: cell.duration,
+            connections: ConnectionRecord::new(start, end),
             cameras,
             commands: CommandRecord::new(start, end, expected(workload.poses_per_s)),
             links: std::array::from_fn(|_| LinkRecord::new(start, packets)),
@@ -115,7 +118,11 @@ impl Recorder {
             log.event(now, end, event);
         }
         let expected = match *event {
-            Event::Joined { .. } | Event::Left { .. } | Event::FrameSizeAsked { .. } => true,
+            Event::Joined { .. } | Event::Left { .. } => {
+                self.connections.event(now, end, event);
+                true
+            }
+            Event::FrameSizeAsked { .. } => true,
             Event::FrameAtRelay { frame } => self.frame_at_relay(now, frame),
             Event::FrameForwarded { frame, packets, .. } => {
                 self.camera(frame).is_some_and(|c| c.forwarded(now, frame, packets))
@@ -217,8 +224,10 @@ impl Recorder {
     pub fn finish(mut self, now: Time) -> CellResult {
         let results: Vec<CameraResult> = self.cameras.iter().map(CameraRecord::finish).collect();
         let mut summary = std::mem::take(&mut self.summary);
+        let operator_lost = self.connections.relay_lost_operator();
+        (summary.connection, summary.warnings) = self.connections.finish();
         for (index, (camera, result)) in self.cameras.iter().zip(&results).enumerate() {
-            summary.cameras.0.push((camera.name.clone(), camera.summary(result)));
+            summary.cameras.0.push((camera.name.clone(), camera.summary(result, operator_lost)));
             self.seconds.add_freezes(index, &result.seen);
         }
         summary.all = self.all(&summary, &results);
@@ -232,7 +241,12 @@ impl Recorder {
         summary.trace_hash = self.trace.finish();
         let names: Vec<String> = self.cameras.iter().map(|c| c.name.clone()).collect();
         CellResult {
-            frames: self.cameras.iter().zip(&results).flat_map(|(c, r)| c.rows(&r.seen)).collect(),
+            frames: self
+                .cameras
+                .iter()
+                .zip(&results)
+                .flat_map(|(c, r)| c.rows(&r.seen, operator_lost))
+                .collect(),
             seconds: self.seconds.rows(&names),
             log_error: self.log.and_then(Log::finish),
             summary,
@@ -245,7 +259,7 @@ impl Recorder {
         let delivered = summary.cameras.iter().map(|(_, c)| c.delivered).sum();
         let mean_frozen = |of: &dyn Fn(&CameraResult) -> u64| {
             let total = per_minute(Span::from_nanos(sum(of)), self.duration);
-            rounded(total / results.len().max(1) as f64, 3)
+            Some(rounded(total / results.len().max(1) as f64, 3))
         };
         let bits = 8.0 * sum(&|r| r.delivered_bytes) as f64;
         let traffic_s = self.duration.as_secs_f64();
@@ -255,7 +269,7 @@ impl Recorder {
             delivered_ratio: ratio(delivered, produced),
             frozen_s_per_min: mean_frozen(&|r| r.frozen.as_nanos()),
             frozen_w3c_s_per_min: mean_frozen(&|r| r.frozen_w3c.as_nanos()),
-            goodput_mbit_s: if traffic_s > 0.0 { rounded(bits / traffic_s / 1e6, 6) } else { 0.0 },
+            goodput_mbit_s: (traffic_s > 0.0).then(|| rounded(bits / traffic_s / 1e6, 6)),
         }
     }
 

@@ -76,6 +76,12 @@ pub struct Summary {
     /// Why it did not, where it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What a reader of the numbers should know about how they came to be, one sentence each; not
+    /// there when there is nothing to say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// When the ends came and went.
+    pub connection: ConnectionSummary,
     /// Hash over every packet's time, size and fate and every frame and command event.
     pub trace_hash: String,
     /// Packets sent on all links, connection setup included.
@@ -124,6 +130,19 @@ impl Summary {
             ..Self::default()
         }
     }
+}
+
+/// When the ends joined their session and lost it, in seconds since the start of the traffic;
+/// negative in the warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ConnectionSummary {
+    /// The robot's end first joined; `null` if it never did.
+    pub robot_joined_at_s: Option<f64>,
+    /// The operator's end first joined; `null` if it never did.
+    pub operator_joined_at_s: Option<f64>,
+    /// The first connection was lost, as an end or the relay noticed it; `null` if none was. An end
+    /// that closes its connection after the traffic loses nothing.
+    pub lost_at_s: Option<f64>,
 }
 
 /// How a cell was run.
@@ -178,7 +197,8 @@ pub struct CameraSummary {
     pub freezes: u64,
     /// The longest freeze, in milliseconds.
     pub freeze_ms_max: f64,
-    /// Frozen time by the W3C's running mean of the last 30 gaps, in seconds a minute.
+    /// Frozen time by the W3C's running mean of the last 30 gaps, in seconds a minute. A picture that
+    /// stands until the end of the traffic counts, and so does the whole time when none was shown.
     pub frozen_w3c_s_per_min: f64,
     /// Freezes by the W3C's running mean.
     pub freezes_w3c: u64,
@@ -232,7 +252,7 @@ pub struct DelayAllSummary {
     pub p99: Option<f64>,
 }
 
-/// Frames given up, by reason.
+/// Frames that were not delivered, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DropSummary {
     /// Skipped by the relay because of measured loss.
@@ -245,7 +265,11 @@ pub struct DropSummary {
     pub no_peer: u64,
     /// A part was missing at the operator and could no longer come.
     pub incomplete: u64,
-    /// Neither delivered nor reported as given up.
+    /// Sent and given up by nobody, but lost on the way: wholly handed to the transport towards the
+    /// operator, or taken by the robot's end, and too little of it came out of the link.
+    #[serde(default)]
+    pub lost_on_link: u64,
+    /// None of these: complete at the relay, and still waiting there when the cell ended.
     pub unaccounted: u64,
 }
 
@@ -258,12 +282,13 @@ pub struct AllSummary {
     pub delivered: u64,
     /// Delivered ÷ produced over all frames.
     pub delivered_ratio: Option<f64>,
-    /// Frozen time: mean over the cameras, in seconds a minute.
-    pub frozen_s_per_min: f64,
-    /// Frozen time by the W3C's running mean: mean over the cameras, in seconds a minute.
-    pub frozen_w3c_s_per_min: f64,
-    /// Bytes of complete frames, over the duration of the traffic.
-    pub goodput_mbit_s: f64,
+    /// Frozen time: mean over the cameras, in seconds a minute; `null` when the cell failed.
+    pub frozen_s_per_min: Option<f64>,
+    /// Frozen time by the W3C's running mean: mean over the cameras, in seconds a minute; `null` when
+    /// the cell failed.
+    pub frozen_w3c_s_per_min: Option<f64>,
+    /// Bytes of complete frames, over the duration of the traffic; `null` when the cell failed.
+    pub goodput_mbit_s: Option<f64>,
 }
 
 /// Hand movement to command at the robot, in milliseconds.
@@ -293,8 +318,8 @@ pub struct CommandSummary {
     /// Movements that no command ever carried out.
     pub movements_lost: u64,
     /// The longest time within the traffic without a command, in milliseconds. The time to the
-    /// first and after the last one count.
-    pub gap_ms_max: f64,
+    /// first and after the last one count. `null` when the cell failed.
+    pub gap_ms_max: Option<f64>,
 }
 
 /// Both directions of a hop.
@@ -329,8 +354,8 @@ pub struct LinkSummary {
     pub bytes: u64,
     /// Time spent waiting in the bottleneck queue, over packets that came out.
     pub queue_ms: Percentiles,
-    /// The longest wait in the bottleneck queue, in milliseconds.
-    pub queue_ms_max: f64,
+    /// The longest wait in the bottleneck queue, in milliseconds; `null` when nothing came out.
+    pub queue_ms_max: Option<f64>,
     /// The most bytes the bottleneck queue held in the whole cell, where the link says so.
     pub queue_bytes_max: Option<u64>,
 }
@@ -388,7 +413,7 @@ mod tests {
     fn a_grid_reads_back_as_it_was_written() {
         let mut summary = Summary { cell: "x".to_owned(), seed: "1".to_owned(), ..Summary::default() };
         summary.cameras = Named(vec![("wrist".to_owned(), CameraSummary::default())]);
-        summary.all.goodput_mbit_s = 3.08;
+        summary.all.goodput_mbit_s = Some(3.08);
         let grid = Grid::new("run", vec![summary]);
         let text = serde_json::to_string(&grid).unwrap();
         assert!(text.starts_with(r#"{"schema":"arcbench.grid","version":1,"run":"run","cells":["#), "{text}");

@@ -95,7 +95,7 @@ fn a_cell_of_ten_frames_by_hand() {
     assert_eq!(a.delay_all_ms, DelayAllSummary { p50: Some(170.0), p95: None, p99: None });
     let on_time = OnTime { within_200_ms: Some(0.7), within_300_ms: Some(0.7), within_500_ms: Some(0.8) };
     assert_eq!(a.on_time_ratio, on_time);
-    assert_eq!(a.dropped, DropSummary { skipped: 1, unaccounted: 1, ..DropSummary::default() });
+    assert_eq!(a.dropped, DropSummary { skipped: 1, lost_on_link: 1, ..DropSummary::default() });
     // Shown at 100 210 320 (6 at) 760 (7 at) 870 (5 late at 950) 980 (9 at) 1090. The gap of 440 ms
     // and the tail of 910 ms are freezes: 1.35 s of 2 s.
     assert_eq!((a.freezes, a.freeze_ms_max, a.late, a.shown), (2, 910.0, 1, 7));
@@ -106,8 +106,8 @@ fn a_cell_of_ten_frames_by_hand() {
     assert_eq!(b.delay_ms.p50, Some(3000.0));
     let all = &result.summary.all;
     assert_eq!((all.produced, all.delivered, all.delivered_ratio), (11, 9, Some(0.818_182)));
-    assert_eq!(all.frozen_s_per_min, 50.25);
-    assert_eq!(all.goodput_mbit_s, 0.036, "9 frames of 1000 bytes in 2 s");
+    assert_eq!(all.frozen_s_per_min, Some(50.25));
+    assert_eq!(all.goodput_mbit_s, Some(0.036), "9 frames of 1000 bytes in 2 s");
     assert_eq!(result.summary.transport.events_unexpected, 0);
 }
 
@@ -136,7 +136,9 @@ fn nothing_at_all_is_nulls_and_a_picture_that_stands() {
     let result = run(|_| {});
     let a = result.summary.cameras.get("a").unwrap();
     assert_eq!((a.produced, a.delivered_ratio, a.delay_ms.p50), (0, None, None));
-    assert_eq!(a.frozen_s_per_min, 60.0);
+    assert_eq!((a.frozen_s_per_min, a.frozen_w3c_s_per_min, a.freezes_w3c), (60.0, 60.0, 1));
+    assert_eq!(result.summary.all.frozen_w3c_s_per_min, Some(60.0));
+    assert_eq!(result.summary.warnings.len(), 2, "{:?}", result.summary.warnings);
     let text = serde_json::to_string(&result.summary).unwrap();
     assert!(text.contains(r#""overhead_ratio":null"#), "{text}");
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
@@ -175,6 +177,59 @@ fn time_in_the_relay_and_loss_after_repair() {
     assert_eq!(summary.relay_ms, Percentiles { p50: Some(4.0), p99: Some(8.0) });
     assert_eq!(summary.cameras.get("a").unwrap().relay_ms, summary.relay_ms);
     assert_eq!(summary.loss.post_repair_ratio, Some(0.333_333));
+}
+
+#[test]
+fn a_frame_that_nobody_gave_up_is_lost_where_it_got_no_further() {
+    let feed = |operator_leaves: bool| {
+        run(move |r| {
+            for n in 0..3 {
+                made(r, 0, 0, n);
+            }
+            // 0 gets into the robot's transport, 1 into the relay, 2 into the relay's transport.
+            for n in 1..3 {
+                r.event(ms(10), End::Relay, &Event::FrameAtRelay { frame: id(0, n) });
+            }
+            r.event(ms(11), End::Relay, &Event::FrameForwarded { frame: id(0, 2), packets: 2, bytes: 1100 });
+            if operator_leaves {
+                let left = Event::Left { role: Role::Operator, reason: LeaveReason::TimedOut };
+                r.event(ms(1500), End::Relay, &left);
+            }
+        })
+    };
+    let fates = |result: &CellResult| -> Vec<(Option<String>, Option<String>)> {
+        result.frames.iter().map(|f| (f.dropped_at.clone(), f.dropped_why.clone())).collect()
+    };
+    let at = |place: &str, reason: &str| (Some(place.to_owned()), Some(reason.to_owned()));
+    let waits = feed(false);
+    assert_eq!(fates(&waits), [at("link", "lost"), (None, None), at("link", "lost")]);
+    let dropped = waits.summary.cameras.get("a").unwrap().dropped;
+    assert_eq!(dropped, DropSummary { lost_on_link: 2, unaccounted: 1, ..DropSummary::default() });
+    let left = feed(true);
+    assert_eq!(fates(&left)[1], at("relay", "no-peer"));
+    let dropped = left.summary.cameras.get("a").unwrap().dropped;
+    assert_eq!(dropped, DropSummary { lost_on_link: 2, no_peer: 1, ..DropSummary::default() });
+    assert_eq!(left.summary.connection.lost_at_s, Some(1.5));
+}
+
+#[test]
+fn a_failed_cell_has_nulls_for_what_was_not_measured() {
+    let failed = super::Summary::failed(&cell(), "it broke");
+    let json = serde_json::to_value(&failed).unwrap();
+    for pointer in [
+        "/all/frozen_s_per_min",
+        "/all/frozen_w3c_s_per_min",
+        "/all/goodput_mbit_s",
+        "/all/delivered_ratio",
+        "/commands/gap_ms_max",
+        "/link/down/queue_ms_max",
+        "/hand_to_command_ms/p50",
+        "/connection/operator_joined_at_s",
+    ] {
+        assert_eq!(json.pointer(pointer), Some(&serde_json::Value::Null), "{pointer}");
+    }
+    assert_eq!(json.get("warnings"), None);
+    assert_eq!(serde_json::from_value::<super::Summary>(json).unwrap(), failed);
 }
 
 #[test]
@@ -421,10 +476,13 @@ proptest! {
         for (_, c) in result.summary.cameras.iter() {
             prop_assert!(c.delivered <= c.produced);
             let d = c.dropped;
-            let given_up = d.skipped + d.expired + d.superseded + d.no_peer + d.incomplete + d.unaccounted;
+            let given_up = d.skipped + d.expired + d.superseded + d.no_peer + d.incomplete
+                + d.lost_on_link + d.unaccounted;
             prop_assert_eq!(c.delivered + given_up, c.produced);
             prop_assert_eq!(c.shown + c.late + c.undecodable, c.delivered);
             prop_assert!((0.0..=60.0).contains(&c.frozen_s_per_min));
+            prop_assert!((0.0..=60.0).contains(&c.frozen_w3c_s_per_min));
+            prop_assert!(c.shown > 0 || c.frozen_w3c_s_per_min == 60.0);
         }
         let counted: u64 = result.seconds.iter().flat_map(|s| s.cameras.iter().map(|(_, c)| c.produced)).sum();
         prop_assert!(counted <= result.summary.all.produced);

@@ -4,17 +4,20 @@
 //! runs/<id>/
 //!   scenario.resolved.toml      what was asked, with every default; runnable
 //!   manifest.json               who ran it
+//!   lock                        locked by the process that is at work here
 //!   cells/<cell id>/
 //!     events.jsonl.zst          where asked
 //!     frames.jsonl              one line a frame
 //!     seconds.jsonl             one line a second
 //!     summary.json              written last: its presence means that the cell is done
+//!     failed.json               instead, when it failed: why, in the form of a summary
 //! ```
 //!
 //! Every file is written under a temporary name, brought to disk, and renamed, so that whatever has
 //! its real name is whole. A run that was stopped goes on with the cells that have no summary.
 
 mod events;
+mod lock;
 mod write;
 
 use std::collections::BTreeMap;
@@ -29,6 +32,7 @@ use crate::metrics::{CellResult, Summary};
 use crate::scenario::Scenario;
 
 pub use events::EventsFile;
+use lock::{LOCK, Lock};
 
 /// Who ran it and with what; facts that the cells' results do not depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -74,6 +78,22 @@ pub enum RunFolderError {
         /// The folder.
         path: PathBuf,
     },
+    /// Another process runs cells in the folder.
+    #[error("use `{path}`: another arcbench is at work in {path}")]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds finished cells and no readable manifest, so they may come from another build
+    /// or another crypto.
+    #[error(
+        "resume `{path}`: its {MANIFEST} is missing or damaged, so its finished cells may be of another run; \
+         run them again with --fresh, or use another folder"
+    )]
+    NoManifest {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The events log of a cell could not be written to its end.
     #[error("write the events log `{path}`: {source}")]
     EventsLog {
@@ -100,43 +120,77 @@ impl RunFolderError {
 pub struct RunFolder {
     path: PathBuf,
     resumed: bool,
+    /// Held for as long as cells may be written.
+    _lock: Lock,
 }
 
 impl RunFolder {
-    /// Opens the run at `path`, or begins one there.
+    /// Opens the run at `path`, or begins one there, and keeps other processes out of it until it is
+    /// dropped.
     ///
     /// # Errors
     ///
-    /// If the folder cannot be made or written, holds something else, or holds a run of a scenario
-    /// that does not resolve to the same text.
+    /// If the folder cannot be made or written, another process is at work in it, it holds something
+    /// else, a run of a scenario that does not resolve to the same text, or finished cells of which
+    /// no manifest says what they were run with. Nothing was written then.
     pub fn open_or_create(
         path: &Path,
         scenario: &Scenario,
         manifest: &Manifest,
     ) -> Result<Self, RunFolderError> {
+        Self::open(path, scenario, manifest, false)
+    }
+
+    /// Like [`open_or_create`](Self::open_or_create), but forgets the cells of `scenario` and the
+    /// manifest that the folder may have. Anything else in the folder stays.
+    ///
+    /// # Errors
+    ///
+    /// As there, except that a manifest is not needed.
+    pub fn open_fresh(path: &Path, scenario: &Scenario, manifest: &Manifest) -> Result<Self, RunFolderError> {
+        Self::open(path, scenario, manifest, true)
+    }
+
+    fn open(
+        path: &Path,
+        scenario: &Scenario,
+        manifest: &Manifest,
+        fresh: bool,
+    ) -> Result<Self, RunFolderError> {
         let resolved = scenario.to_toml();
-        let scenario_path = path.join(SCENARIO);
-        let resumed = match std::fs::read_to_string(&scenario_path) {
-            Ok(existing) if existing == resolved => true,
-            Ok(existing) => {
-                let what = first_difference(&existing, &resolved);
-                return Err(RunFolderError::OtherScenario { path: path.to_owned(), what });
+        // Before the lock, since nothing may be written into a folder of something else, and after
+        // it, since another process may just have begun.
+        look(path, &resolved)?;
+        write::create_dir_all(path)?;
+        let lock = Lock::take(path)?;
+        let found = look(path, &resolved)?;
+        let mut resumed = found == Found::ThisRun;
+        if fresh {
+            if resumed {
+                discard(path, scenario)?;
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(source) => return Err(RunFolderError::Io { action: "read", path: scenario_path, source }),
-        };
-        if !resumed {
-            refuse_foreign(path)?;
+            resumed = false;
+        } else if resumed && read_manifest(path).is_none() {
+            if anything_done(path) {
+                return Err(RunFolderError::NoManifest { path: path.to_owned() });
+            }
+            // There is nothing yet that it would be about.
+            resumed = false;
         }
-        write::create_dir_all(&path.join(CELLS))?;
+        let cells = path.join(CELLS);
+        write::create_dir_all(&cells)?;
+        if lock.is_first() {
+            write::sweep(path);
+            cell_folders(path).for_each(|cell| write::sweep(&cell));
+        }
         if !resumed {
             write::json(&path.join(MANIFEST), manifest)?;
             // Last, since its presence makes the folder a run.
-            write::whole_file(&scenario_path, resolved.as_bytes())?;
+            write::whole_file(&path.join(SCENARIO), resolved.as_bytes())?;
             write::sync_dir(path)?;
         }
-        write::probe(&path.join(CELLS))?;
-        Ok(Self { path: path.to_owned(), resumed })
+        write::probe(&cells)?;
+        Ok(Self { path: path.to_owned(), resumed, _lock: lock })
     }
 
     /// Where it is.
@@ -157,7 +211,7 @@ impl RunFolder {
 
     /// The manifest of the run's beginning; `None` if it cannot be read.
     pub fn manifest(&self) -> Option<Manifest> {
-        serde_json::from_slice(&std::fs::read(self.path.join(MANIFEST)).ok()?).ok()
+        read_manifest(&self.path)
     }
 
     /// The folder of one cell.
@@ -192,30 +246,92 @@ impl RunFolder {
     pub fn write(&self, cell: &Cell, result: &CellResult) -> Result<(), RunFolderError> {
         let folder = self.cell_path(cell);
         write::create_dir_all(&folder)?;
-        let summary_path = folder.join(SUMMARY);
-        // What is about to be replaced must not be taken for done while it is.
-        write::remove_if_there(&summary_path)?;
         events::check(&folder.join(EVENTS), result.log_error.as_ref())?;
         write::json_lines(&folder.join(FRAMES), &result.frames)?;
         write::json_lines(&folder.join(SECONDS), &result.seconds)?;
-        self.write_summary(&summary_path, &result.summary)
+        write::remove_if_there(&folder.join(FAILED))?;
+        self.write_summary(&folder.join(SUMMARY), &result.summary)
     }
 
-    /// Keeps the summary of a cell that failed, for a reader; it is run again on resume.
+    /// Keeps the summary of a cell that failed, as `failed.json`; it is run again on resume. A cell
+    /// that is done stays done.
     ///
     /// # Errors
     ///
     /// If it cannot be written.
     pub fn write_failed(&self, cell: &Cell, summary: &Summary) -> Result<(), RunFolderError> {
+        if self.done(cell).is_some() {
+            return Ok(());
+        }
         let folder = self.cell_path(cell);
         write::create_dir_all(&folder)?;
-        self.write_summary(&folder.join(SUMMARY), summary)
+        // What is there is damaged or of another cell, and must not be taken for done by its name.
+        write::remove_if_there(&folder.join(SUMMARY))?;
+        self.write_summary(&folder.join(FAILED), summary)
     }
 
     fn write_summary(&self, path: &Path, summary: &Summary) -> Result<(), RunFolderError> {
         write::json(path, summary)?;
         write::sync_dir(path.parent().unwrap_or(&self.path))
     }
+}
+
+/// What a folder holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// Nothing, or the beginnings of a run.
+    Nothing,
+    /// A run of the same scenario.
+    ThisRun,
+}
+
+/// Looks into a folder and refuses it if it holds anything but a run of the scenario that resolves
+/// to `resolved`.
+fn look(path: &Path, resolved: &str) -> Result<Found, RunFolderError> {
+    let scenario_path = path.join(SCENARIO);
+    match std::fs::read_to_string(&scenario_path) {
+        Ok(existing) if existing == resolved => Ok(Found::ThisRun),
+        Ok(existing) => {
+            let what = first_difference(&existing, resolved);
+            Err(RunFolderError::OtherScenario { path: path.to_owned(), what })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            refuse_foreign(path).map(|()| Found::Nothing)
+        }
+        Err(source) => Err(RunFolderError::Io { action: "read", path: scenario_path, source }),
+    }
+}
+
+fn read_manifest(path: &Path) -> Option<Manifest> {
+    serde_json::from_slice(&std::fs::read(path.join(MANIFEST)).ok()?).ok()
+}
+
+/// The folders of cells, this scenario's or not.
+fn cell_folders(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(path.join(CELLS)).into_iter().flatten();
+    entries.flatten().map(|entry| entry.path())
+}
+
+/// Whether any cell is called done.
+fn anything_done(path: &Path) -> bool {
+    cell_folders(path).any(|cell| cell.join(SUMMARY).exists())
+}
+
+/// Forgets a scenario's cells and what says that the folder is a run.
+fn discard(path: &Path, scenario: &Scenario) -> Result<(), RunFolderError> {
+    let folders: Vec<PathBuf> =
+        scenario.cells().iter().map(|cell| path.join(CELLS).join(cell.id())).collect();
+    // The summaries go first: what is half gone must not be taken for done.
+    for folder in &folders {
+        write::remove_if_there(&folder.join(SUMMARY))?;
+    }
+    for folder in &folders {
+        write::remove_dir_if_there(folder)?;
+    }
+    for name in [MANIFEST, SCENARIO] {
+        write::remove_if_there(&path.join(name))?;
+    }
+    Ok(())
 }
 
 /// Refuses a folder that holds anything but the beginnings of a run.
@@ -225,7 +341,7 @@ fn refuse_foreign(path: &Path) -> Result<(), RunFolderError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(RunFolderError::Io { action: "read", path: path.to_owned(), source }),
     };
-    let ours = |name: &str| name == CELLS || name == MANIFEST || name.ends_with(write::TEMPORARY);
+    let ours = |name: &str| [CELLS, MANIFEST, LOCK].contains(&name) || name.ends_with(write::TEMPORARY);
     let foreign = entries.flatten().any(|entry| !ours(&entry.file_name().to_string_lossy()));
     if foreign { Err(RunFolderError::NotARunFolder { path: path.to_owned() }) } else { Ok(()) }
 }
@@ -248,6 +364,7 @@ const SCENARIO: &str = "scenario.resolved.toml";
 const MANIFEST: &str = "manifest.json";
 const CELLS: &str = "cells";
 const SUMMARY: &str = "summary.json";
+const FAILED: &str = "failed.json";
 const FRAMES: &str = "frames.jsonl";
 const SECONDS: &str = "seconds.jsonl";
 const EVENTS: &str = "events.jsonl.zst";

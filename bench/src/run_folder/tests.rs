@@ -57,7 +57,7 @@ fn a_run_is_resumed_where_it_stopped() {
     assert_eq!(folder.manifest(), Some(manifest()));
     assert_eq!(
         files(&path),
-        ["frames.jsonl", "manifest.json", "scenario.resolved.toml", "seconds.jsonl", "summary.json"]
+        ["frames.jsonl", "lock", "manifest.json", "scenario.resolved.toml", "seconds.jsonl", "summary.json"]
     );
     let seconds = fs::read_to_string(folder.cell_path(&cells[0]).join("seconds.jsonl")).unwrap();
     assert_eq!(seconds.lines().count(), 4, "one second of traffic and three of drain");
@@ -108,6 +108,97 @@ fn a_beginning_that_was_cut_short_is_begun_again() {
     let folder = open(temp.path()).unwrap();
     assert!(!folder.resumed());
     assert_eq!(folder.manifest(), Some(manifest()));
+    assert_eq!(files(temp.path()), ["lock", "manifest.json", "scenario.resolved.toml"]);
+}
+
+/// The folder's lock, taken by somebody else.
+fn taken(path: &Path) -> fs::File {
+    fs::create_dir_all(path).unwrap();
+    let file = fs::File::create(path.join("lock")).unwrap();
+    file.try_lock().unwrap();
+    file
+}
+
+#[test]
+fn a_folder_that_another_process_is_at_work_in_is_refused_and_nothing_written() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("run");
+    let other = taken(&path);
+    let error = open(&path).unwrap_err();
+    assert!(matches!(error, RunFolderError::Busy { .. }), "{error}");
+    assert!(error.to_string().contains("another arcbench is at work in"), "{error}");
+    assert_eq!(files(&path), ["lock"]);
+    drop(other);
+    let first = open(&path).unwrap();
+    let again = open(&path).unwrap();
+    assert!(!first.resumed() && again.resumed(), "the process itself may open it again");
+    drop(first);
+    let lock = fs::File::create(path.join("lock")).unwrap();
+    assert!(lock.try_lock().is_err(), "held for as long as any is open");
+    drop(again);
+    lock.try_lock().unwrap();
+    assert!(matches!(open(&path).unwrap_err(), RunFolderError::Busy { .. }));
+    assert!(matches!(fresh(&path).unwrap_err(), RunFolderError::Busy { .. }));
+}
+
+#[test]
+fn what_a_killed_run_left_half_written_is_gone_and_hurts_no_cell() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = open(temp.path()).unwrap();
+    let cell = &scenario().cells()[0];
+    let half = write::temporary(&folder.cell_path(cell).join("events.jsonl.zst"));
+    fs::create_dir_all(folder.cell_path(cell)).unwrap();
+    fs::write(&half, "x").unwrap();
+    drop(folder);
+    let folder = open(temp.path()).unwrap();
+    assert!(!half.exists());
+    folder.write(cell, &result(cell)).unwrap();
+}
+
+fn fresh(path: &Path) -> Result<RunFolder, RunFolderError> {
+    RunFolder::open_fresh(path, &scenario(), &manifest())
+}
+
+#[test]
+fn without_a_manifest_finished_cells_are_of_another_run_until_begun_afresh() {
+    for damage in [None, Some("{"), Some("{}")] {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("manifest.json");
+        let harm = || match damage {
+            None => fs::remove_file(&path).unwrap(),
+            Some(text) => fs::write(&path, text).unwrap(),
+        };
+        let cell = &scenario().cells()[0];
+        drop(open(temp.path()).unwrap());
+        harm();
+        let folder = open(temp.path()).unwrap();
+        assert_eq!(folder.manifest(), Some(manifest()), "written again, since no cell was done");
+        folder.write(cell, &result(cell)).unwrap();
+        harm();
+        let before = files(temp.path());
+        let error = open(temp.path()).unwrap_err();
+        assert!(matches!(error, RunFolderError::NoManifest { .. }), "{error}");
+        assert!(error.to_string().contains("--fresh"), "{error}");
+        assert_eq!(files(temp.path()), before);
+        assert!(folder.done(cell).is_some());
+        let folder = fresh(temp.path()).unwrap();
+        assert!(!folder.resumed());
+        assert_eq!((folder.done(cell), folder.manifest()), (None, Some(manifest())));
+        assert_eq!(files(temp.path()), ["lock", "manifest.json", "scenario.resolved.toml"]);
+    }
+}
+
+#[test]
+fn beginning_afresh_refuses_what_is_not_this_run_and_keeps_what_is_not_its_own() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut other = scenario();
+    other.apply(&Overrides { seeds: Some("5".to_owned()), ..Overrides::default() }).unwrap();
+    drop(fresh(temp.path()).unwrap());
+    fs::write(temp.path().join("notes.txt"), "mine").unwrap();
+    let error = RunFolder::open_fresh(temp.path(), &other, &manifest()).unwrap_err();
+    assert!(matches!(error, RunFolderError::OtherScenario { .. }), "{error}");
+    fresh(temp.path()).unwrap();
+    assert!(temp.path().join("notes.txt").exists());
 }
 
 #[test]
@@ -124,10 +215,14 @@ fn a_corrupt_foreign_or_failed_summary_is_not_done() {
     assert_eq!(folder.done(&cells[0]), None, "the summary of another cell");
     let failed = Summary::failed(&cells[0], "it broke");
     folder.write_failed(&cells[0], &failed).unwrap();
-    assert!(fs::read_to_string(&path).unwrap().contains("it broke"));
+    assert!(!path.exists(), "a summary says that a cell is done");
+    let failed_path = path.with_file_name("failed.json");
+    assert!(fs::read_to_string(&failed_path).unwrap().contains("it broke"));
     assert_eq!(folder.done(&cells[0]), None, "a failed cell is run again");
     folder.write(&cells[0], &result(&cells[0])).unwrap();
-    assert!(folder.done(&cells[0]).is_some());
+    assert!(folder.done(&cells[0]).is_some() && !failed_path.exists());
+    folder.write_failed(&cells[0], &failed).unwrap();
+    assert!(folder.done(&cells[0]).is_some() && !failed_path.exists(), "what is done stays done");
 }
 
 #[test]
@@ -154,7 +249,7 @@ fn an_events_log_is_whole_or_fails_the_cell() {
     let full = io::Error::from(io::ErrorKind::StorageFull);
     let error = folder.write(cell, &CellResult { log_error: Some(full), ..result(cell) }).unwrap_err();
     assert!(error.is_disk_full());
-    assert_eq!(folder.done(cell), None, "the old summary is gone with the old log");
+    assert_eq!(folder.done(cell), Some(result(cell).summary), "a failure replaces nothing that is good");
 }
 
 #[test]
@@ -177,7 +272,7 @@ fn a_full_disk_is_recognised() {
         return;
     }
     let temp = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink("/dev/full", temp.path().join("table.tmp")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", write::temporary(&temp.path().join("table"))).unwrap();
     let error = write::json_lines(&temp.path().join("table"), &["row"]).unwrap_err();
     assert!(error.is_disk_full(), "{error}");
     assert_eq!(files(temp.path()), [""; 0], "nothing is left half-written");

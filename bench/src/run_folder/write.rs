@@ -56,7 +56,7 @@ pub(super) fn sync_dir(path: &Path) -> Result<(), RunFolderError> {
 
 /// Finds out before a long run whether a folder can be written.
 pub(super) fn probe(folder: &Path) -> Result<(), RunFolderError> {
-    let path = folder.join(format!("probe{TEMPORARY}"));
+    let path = temporary(&folder.join("probe"));
     File::create(&path).map_err(failed("write in", folder))?;
     fs::remove_file(&path).map_err(failed("write in", folder))
 }
@@ -66,11 +66,29 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<(), RunFolderError> {
     fs::rename(from, to).map_err(failed("rename", from))
 }
 
-/// `path` with the ending of a name that is not final yet.
+/// `path` with the ending of a name that is not final yet, and of this process alone.
 pub(super) fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(TEMPORARY);
+    name.push(format!(".{}{TEMPORARY}", std::process::id()));
     name.into()
+}
+
+/// Removes what an earlier process left half-written in a folder, where it can be.
+pub(super) fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().as_encoded_bytes().ends_with(TEMPORARY.as_bytes()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Removes a folder and all in it, if it is there.
+pub(super) fn remove_dir_if_there(path: &Path) -> Result<(), RunFolderError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("discard", path)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// An error of the operating system with what was tried.

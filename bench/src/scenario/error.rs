@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use netmodel::document::Problem;
+use netmodel::document::{self, Problem};
 
 /// Everything that is wrong with a scenario, its profile files or the overrides given for it.
 ///
@@ -91,17 +91,20 @@ impl Findings {
 
     /// Problems of another text.
     pub(super) fn other(&mut self, name: &str, text: &str, problems: Vec<Problem>) {
-        if !self.sources.iter().any(|source| source.name == name) {
+        // The first is the scenario, which another text may be called like.
+        if !self.sources[1..].iter().any(|source| source.name == name && source.text == text) {
             self.sources.push(SourceProblems { name: name.to_owned(), text: text.to_owned(), problems });
         }
     }
 
-    /// Nothing if nothing was found; else all of it, in the order of the text.
+    /// Nothing if nothing was found; else all of it, in the order of the text, cut short where it is
+    /// very much.
     pub(super) fn into_result(self) -> Result<(), ScenarioErrors> {
         let mut sources = self.sources;
         sources.retain(|source| !source.problems.is_empty());
         for source in &mut sources {
             source.problems.sort_by_key(|p| p.span.as_ref().map_or(usize::MAX, |span| span.start));
+            source.problems = document::capped(std::mem::take(&mut source.problems));
         }
         if sources.is_empty() { Ok(()) } else { Err(ScenarioErrors { kind: ErrorKind::Invalid, sources }) }
     }

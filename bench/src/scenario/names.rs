@@ -1,15 +1,20 @@
 //! What may be called what, and choosing by name.
 
-/// Whether `name` can name a profile, settings or a camera: lower-case letters, digits and `-`,
-/// since names become parts of folder names, arguments and JSON keys.
+/// Whether `name` can name a profile, settings or a camera: lower-case letters and digits with
+/// single `-` between, since names become parts of folder names (where `--` separates them),
+/// arguments (which start with `-`) and JSON keys.
 pub(crate) fn valid(name: &str) -> bool {
-    (1..=NAME_BYTES_MAX).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    let word =
+        |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    name.len() <= NAME_BYTES_MAX && name.split('-').all(word)
 }
 
 /// Why `name` is no name.
 pub(crate) fn complaint(what: &str, name: &str) -> String {
-    format!("`{name}` is not a {what}; it is 1 to {NAME_BYTES_MAX} lower-case letters, digits and `-`")
+    format!(
+        "`{name}` is not a {what}; it is 1 to {NAME_BYTES_MAX} lower-case letters and digits, with single `-` \
+         between them"
+    )
 }
 
 /// Whether `name` matches `pattern`, in which each `*` stands for any text.
@@ -42,8 +47,11 @@ mod tests {
 
     #[test]
     fn names_are_safe_in_paths() {
-        assert!(valid("bad-india-2"));
-        for name in ["", "Bad", "a b", "a/b", "..", "a_b", "é", &"x".repeat(65)] {
+        for name in ["bad-india-2", "a", "0", "a-b-c", &"x".repeat(64)] {
+            assert!(valid(name), "{name}");
+        }
+        let dashes = ["-", "--", "-a", "a-", "a--s1", "a---b"];
+        for name in ["", "Bad", "a b", "a/b", "..", "a_b", "é", &"x".repeat(65)].into_iter().chain(dashes) {
             assert!(!valid(name), "{name}");
         }
     }

@@ -1,5 +1,6 @@
 //! From a scenario's text to a [`Scenario`], with everything that is wrong at once.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,8 +21,9 @@ pub(super) fn read(
     lookup: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Scenario, ScenarioErrors> {
     let (file, problems) = document::recover::<ScenarioFile>(text);
-    let mut reader =
-        Reader { text, lookup, whole: problems.is_empty(), found: Findings::new(source_name, text) };
+    let root = OnceCell::new();
+    let found = Findings::new(source_name, text);
+    let mut reader = Reader { text, root: &root, lookup, whole: problems.is_empty(), found };
     reader.found.extend(problems);
     let scenario = file.map(|file| reader.scenario(&file));
     reader.found.into_result()?;
@@ -30,13 +32,20 @@ pub(super) fn read(
 
 struct Reader<'a> {
     text: &'a str,
+    /// The document with the place of everything in it, once it was asked for; `None` if it is not
+    /// TOML.
+    root: &'a OnceCell<Option<DeTable<'a>>>,
     lookup: &'a dyn Fn(&str) -> Option<String>,
     /// Whether the document had no faulty entries; else what is absent may just have been faulty.
     whole: bool,
     found: Findings,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn root(&self) -> Option<&'a DeTable<'a>> {
+        self.root.get_or_init(|| DeTable::parse(self.text).ok().map(Spanned::into_inner)).as_ref()
+    }
+
     /// The scenario as far as it can be made; it is only used if nothing was found wrong.
     fn scenario(&mut self, file: &ScenarioFile) -> Option<Scenario> {
         let inline = self.inline_profiles(file);
@@ -106,9 +115,11 @@ impl Reader<'_> {
                 let message = names::complaint("name for settings", name.get_ref());
                 self.found.push(Problem::new(message).at(name.span()));
             }
-            for wrong in settings.get_ref().problems() {
+            let problems = settings.get_ref().problems();
+            let root = if problems.is_empty() { None } else { self.root() };
+            for wrong in problems {
                 let keys = ["settings", name.get_ref()].into_iter().chain(wrong.key.split('.'));
-                let span = locate(self.text, keys).unwrap_or_else(|| settings.span());
+                let span = root.and_then(|root| locate(root, keys)).unwrap_or_else(|| settings.span());
                 self.found.push(Problem::new(wrong.to_string()).at(span));
             }
         }
@@ -123,7 +134,12 @@ impl Reader<'_> {
             if !names::valid(text) {
                 self.found.push(Problem::new(names::complaint("name for a profile", text)).at(name.span()));
             }
-            let profile = match Profile::from_file(text, table.get_ref(), self.lookup) {
+            let resolved = if self.whole {
+                Profile::from_file(text, table.get_ref(), self.lookup)
+            } else {
+                Err(Profile::problems_of_recovered(text, table.get_ref(), self.lookup))
+            };
+            let profile = match resolved {
                 Ok(profile) => Some(Arc::new(profile)),
                 Err(problems) => {
                     let placed = |p: Problem| if p.span.is_none() { p.at(name.span()) } else { p };
@@ -187,6 +203,10 @@ impl Reader<'_> {
         if !is_path && let Some(profile) = builtin::profile(name) {
             return Some(Arc::new(profile));
         }
+        if !self.whole && self.root().is_some_and(|root| locate(root, ["profile", name]).is_some()) {
+            // It is there and was faulty as a whole.
+            return None;
+        }
         let Some(text) = (self.lookup)(name) else {
             let problem = if is_path {
                 Problem::new(format!("cannot read the profile file `{name}`"))
@@ -196,6 +216,11 @@ impl Reader<'_> {
             self.found.push(problem.at(wanted.span()));
             return None;
         };
+        if text == self.text {
+            let problem = Problem::new(format!("`{name}` is this scenario, not a profile"));
+            self.found.push(problem.at(wanted.span()).help("name a file with the conditions of one link"));
+            return None;
+        }
         let file_name = name.rsplit('/').next().unwrap_or(name);
         let stem = file_name.strip_suffix(".toml").unwrap_or(file_name);
         if !names::valid(stem) {
@@ -233,7 +258,7 @@ impl Reader<'_> {
         for (profile, settings) in &file.reference {
             for (name, metrics) in settings {
                 for (metric, _) in metrics.iter().filter(|(_, value)| !value.is_finite()) {
-                    let span = locate(self.text, ["reference", profile, name, metric]);
+                    let span = self.root().and_then(|r| locate(r, ["reference", profile, name, metric]));
                     let message = format!("reference `{metric}` is not a number");
                     self.found.push(Problem { span, ..Problem::new(message) });
                 }
@@ -260,9 +285,8 @@ fn is_toml(name: &str) -> bool {
     name.strip_suffix(".toml").is_some()
 }
 
-/// Where the value under `keys` stands in `text`.
-fn locate<'a>(text: &str, keys: impl IntoIterator<Item = &'a str>) -> Option<Range<usize>> {
-    let root = DeTable::parse(text).ok()?.into_inner();
+/// Where the value under `keys` stands in the text that `root` was read from.
+fn locate<'a>(root: &DeTable<'_>, keys: impl IntoIterator<Item = &'a str>) -> Option<Range<usize>> {
     let mut keys = keys.into_iter();
     let mut value = root.get(keys.next()?)?;
     for key in keys {

@@ -125,7 +125,7 @@ delivered = 1
     let ids = |s: &Scenario| s.cells().iter().map(Cell::id).collect::<Vec<_>>();
     assert_eq!(ids(&again), ids(&scenario));
     assert!(printed.contains("seeds = \"9,1..4\""), "{printed}");
-    assert!(printed.contains("packet_threshold = 3"), "defaults are filled in: {printed}");
+    assert!(printed.contains("packet_threshold = 1000"), "defaults are filled in: {printed}");
 }
 
 #[test]
@@ -158,6 +158,79 @@ congestion = { kind = "cubik" }
         assert!(found.iter().any(|c| c.contains(part)), "`{part}` in {found:#?}");
     }
     assert_eq!(found.len(), expected.len(), "{found:#?}");
+}
+
+#[test]
+fn a_scenario_that_names_itself_as_a_profile_is_told_so() {
+    for (key, list) in [("robot_hop", "\"x2.toml\""), ("profiles", "[\"x2.toml\"]")] {
+        let other = if key == "profiles" { "" } else { "profiles = [\"brazil\"]\n" };
+        let text = format!("{other}{key} = {list}\n[settings.a]\n");
+        let lookup = |name: &str| (name == "x2.toml").then(|| text.clone());
+        for source in ["x2.toml", "dir/x2.toml"] {
+            let error = Scenario::parse(source, &text, &lookup).unwrap_err();
+            let expected = "\"x2.toml\": `x2.toml` is this scenario, not a profile (name a file with the \
+                            conditions of one link)";
+            assert_eq!(shown(&error), [expected]);
+        }
+    }
+}
+
+#[test]
+fn a_profile_file_called_like_the_scenario_keeps_its_errors() {
+    let text = "profiles = [\"x2.toml\"]\nrobot_hop = \"x2.toml\"\n[settings.a]\n";
+    let lookup = |name: &str| (name == "x2.toml").then(|| "rate = -1\n".to_owned());
+    let error = Scenario::parse("x2.toml", text, &lookup).unwrap_err();
+    assert_eq!((error.sources.len(), error.sources[0].text.as_str()), (1, "rate = -1\n"));
+    assert!(error.to_string().contains("cannot be negative"), "{error}");
+}
+
+#[test]
+fn what_follows_from_a_problem_is_not_told_again() {
+    let head = "profiles = [\"x\"]\n[settings.a]\n";
+    for (profile, expected) in [
+        ("[profile.x]\nloss = { kind = \"bernoulli\", p = \"nan %\" }\n", "nan"),
+        ("[[profile.x.schedule]]\nat = \"1 s\"\noutag = \"1 s\"\n", "did you mean `outage`?"),
+        ("[profile]\nx = 3\n", "expected a table, found `3`"),
+    ] {
+        let found = complaints(&format!("{head}{profile}"));
+        assert!(found.len() == 1 && found[0].contains(expected), "{profile}: {found:#?}");
+    }
+    let found = complaints("profiles = [\"brazil\"]\nsettings = 3\n");
+    assert_eq!(found, ["3: expected a table, found `3`"]);
+    let found = complaints("profiles = [\"brazil\"]\n[settings.a]\nskip = 1\n");
+    assert_eq!(found, ["1: expected a table, found `1`"]);
+}
+
+#[test]
+fn very_many_problems_are_cut_short_whatever_they_are() {
+    let many = |line: &dyn Fn(usize) -> String| -> Vec<String> {
+        let text: String = (0..10_000).map(line).collect();
+        complaints(&format!("profiles = [\"brazil\"]\n{text}"))
+    };
+    let started = std::time::Instant::now();
+    let keys = many(&|n| format!("key{n} = 1\n"));
+    assert_eq!(keys.len(), 101);
+    assert!(keys[100].contains("there are more problems than these 100"), "{}", keys[100]);
+    let blocks = many(&|n| format!("[settings.a{n}]\nskip = {{ keep_one_in = 1 }}\n"));
+    assert_eq!(blocks.len(), 101);
+    assert!(blocks[100].contains("and there are 9900 more problems"), "{}", blocks[100]);
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+#[test]
+fn names_that_would_be_taken_for_something_else_are_refused() {
+    for name in ["--", "-a", "a--s1", "a-"] {
+        let settings = format!("profiles = [\"brazil\"]\n[settings.{name}]\n");
+        let profile = format!("profiles = [\"{name}\"]\n[settings.a]\n[profile.{name}]\n");
+        let camera = format!(
+            "profiles = [\"brazil\"]\n[settings.a]\n[[workload.cameras]]\nname = \"{name}\"\n\
+             frames_per_s = 9\nframe_bytes = \"9 kB\"\n"
+        );
+        for text in [settings, profile, camera] {
+            let found = complaints(&text);
+            assert!(found.len() == 1 && found[0].contains("single `-` between"), "{found:#?}");
+        }
+    }
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub struct Workload {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CameraSpec {
-    /// What it is called in results: lower-case letters, digits and `-`.
+    /// What it is called in results: lower-case letters and digits, with single `-` between them.
     pub name: String,
     /// Frames a second. Range 1 to 240.
     pub frames_per_s: u32,

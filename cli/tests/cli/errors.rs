@@ -139,8 +139,10 @@ fn an_out_that_cannot_be_written_is_refused_before_anything_runs() {
     let sandbox = Sandbox::new();
     sandbox.file("small.toml", SMALL);
     sandbox.file("file", "in the way");
-    for out in ["file", "file/below/it", "/proc/arcbench-cannot-be-here/run"] {
-        sandbox.run(&["run", "small.toml", "--out", out]).refused(2, &[out, "--out"]);
+    for (out, reason) in
+        [("file", "`file`"), ("file/below/it", "file"), ("/proc/arcbench-cannot-be-here/run", "`/proc`")]
+    {
+        sandbox.run(&["run", "small.toml", "--out", out]).refused(2, &[out, reason, "--out"]);
     }
     assert_eq!(sandbox.names(), ["file", "small.toml"]);
 }
@@ -161,4 +163,56 @@ fn no_jobs_are_no_jobs() {
 #[test]
 fn a_cell_that_is_not_there_is_a_usage_error() {
     Sandbox::new().run(&["show", "bad-india"]).refused(2, &["bad-india", "--run"]);
+}
+
+#[test]
+fn a_run_folder_that_cannot_be_begun_is_left_as_it_was() {
+    let sandbox = Sandbox::new();
+    sandbox.file("small.toml", SMALL);
+    // The folder of the cells can be made, and then the manifest cannot be written.
+    let way = sandbox.path().join("out/manifest.json");
+    std::fs::create_dir_all(&way).unwrap();
+    sandbox.run(&["run", "small.toml", "--out", "out"]).refused(2, &["manifest.json", "--out"]);
+    assert!(!sandbox.path().join("out/cells").exists());
+    assert!(way.is_dir());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let sandbox = Sandbox::new();
+    mknodat(CWD, sandbox.path().join("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    for file in ["pipe", "/dev/zero"] {
+        let reason = "it is not a regular file";
+        sandbox.run(&["check", file]).refused(2, &[&format!("cannot read the scenario `{file}`: {reason}")]);
+    }
+    for profile in ["./pipe", "pipe", "/dev/zero"] {
+        sandbox.file("bad.toml", &SMALL.replace("\"bad-india\"", &format!("\"{profile}\"")));
+        let says = [&format!("`{profile}`: it is not a regular file"), "bad.toml:4:"];
+        sandbox.run(&["check", "bad.toml"]).refused(2, &says);
+    }
+    let trace = "[profile.cell]\nrate = { kind = \"trace\", path = \"pipe\" }\n";
+    sandbox.file("bad.toml", &format!("{}{trace}", SMALL.replace("bad-india", "cell")));
+    let says = ["cannot read the trace file `pipe`: it is not a regular file", "bad.toml:9:"];
+    sandbox.run(&["check", "bad.toml"]).refused(2, &says);
+}
+
+#[test]
+fn a_file_that_is_not_there_or_no_text_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.file("small.toml", SMALL);
+    let says =
+        ["cannot read the scenario `smal.toml`", "there is no file", "did you mean the file `small.toml`?"];
+    sandbox.run(&["check", "smal.toml"]).refused(2, &says);
+    sandbox.run(&["check", "no/smal.toml"]).refused(2, &["there is no folder `no`"]);
+    std::fs::create_dir(sandbox.path().join("sub")).unwrap();
+    std::fs::write(sandbox.path().join("sub/link.toml"), b"# \xe9").unwrap();
+    sandbox.run(&["check", "sub"]).refused(2, &["`sub`: it is a folder"]);
+    let with = |profile: &str| SMALL.replace("bad-india", profile);
+    sandbox.file("sub/bad.toml", &with("./link.toml"));
+    sandbox.run(&["check", "sub/bad.toml"]).refused(2, &["`./link.toml`: it is not UTF-8 text (byte 2)"]);
+    sandbox.file("sub/bad.toml", &with("./lnk.toml"));
+    let says = ["there is no file `sub/./lnk.toml`", "did you mean the file `sub/link.toml`?"];
+    sandbox.run(&["check", "sub/bad.toml"]).refused(2, &says);
 }

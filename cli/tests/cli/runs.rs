@@ -300,6 +300,34 @@ fn an_interrupted_run_keeps_its_cells_and_the_same_command_goes_on() {
     assert_eq!(finished(&run).len(), 400);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_is_answered_from_the_beginning() {
+    let sandbox = small();
+    let arguments = ["run", "small.toml", "--jobs", "1", "--out", "here"];
+    let run = sandbox.path().join("here");
+    let child = sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(|| {
+        let begun = run.exists();
+        let listens = listens(&child);
+        assert!(listens || !begun, "work before anybody listens");
+        listens
+    });
+    interrupt(&child);
+    let stopped = Ended::new(child.wait_with_output().unwrap());
+    assert_eq!(stopped.code, Some(12), "{stopped:#?}");
+    assert!(stopped.err.contains("interrupted"), "{}", stopped.err);
+    assert!(finished(&run).len() < 8);
+}
+
+/// Whether the process handles SIGINT, as its kernel says.
+#[cfg(target_os = "linux")]
+fn listens(child: &Child) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 2 != 0)
+}
+
 fn hashes(grid: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     cells(grid).iter().map(|cell| (text(&cell["cell"]), text(&cell["trace_hash"]))).collect()

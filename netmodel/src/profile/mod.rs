@@ -92,7 +92,7 @@ impl Profile {
         let absence_counts = problems.is_empty();
         problems.extend(found.into_iter().filter(|p| absence_counts || !p.absent).map(|p| p.problem));
         problems.sort_by_key(|p| p.span.as_ref().map_or(0, |s| s.start));
-        if problems.is_empty() { Ok(profile) } else { Err(problems) }
+        if problems.is_empty() { Ok(profile) } else { Err(document::capped(problems)) }
     }
 
     /// Resolves a profile that was part of another document; spans are in that document's text.
@@ -107,6 +107,17 @@ impl Profile {
     ) -> Result<Self, Vec<Problem>> {
         let (profile, found) = resolve::resolve(name, file, load);
         if found.is_empty() { Ok(profile) } else { Err(found.into_iter().map(|p| p.problem).collect()) }
+    }
+
+    /// What is wrong with a profile that was [recovered](document::recover) from a document with
+    /// problems of its own: nothing about what is absent, which may have been faulty.
+    pub fn problems_of_recovered(
+        name: &str,
+        file: &ProfileFile,
+        load: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<Problem> {
+        let (_, found) = resolve::resolve(name, file, load);
+        found.into_iter().filter(|p| !p.absent).map(|p| p.problem).collect()
     }
 
     /// The file form with everything filled in: both directions in full, nothing shared.

@@ -80,7 +80,7 @@ pub(super) fn resolve(name: &str, file: &ProfileFile, load: Load<'_>) -> (Profil
     let around = delays[0] + delays[1];
     let [up, down] =
         [0, 1].map(|i| Resolver { found: &mut found, load, around }.direction(&merged[i], delays[i]));
-    check_queues_have_rates(&mut found, &merged, &[&up, &down]);
+    check_queues_have_rates(&mut found, &merged);
     let description = file.description.clone().unwrap_or_default();
     (Profile { name: name.to_owned(), description, up, down }, found.0)
 }
@@ -100,15 +100,12 @@ fn merge(shared: &ProfileFile, own: &DirectionFile) -> DirectionFile {
     }
 }
 
-/// A queue waits for a rate: one that no direction has a rate for is a mistake.
-fn check_queues_have_rates(
-    found: &mut Findings,
-    files: &[DirectionFile; 2],
-    profiles: &[&DirectionProfile; 2],
-) {
-    let limited = profiles.map(|profile| {
-        let rates = profile.schedule.iter().filter_map(|change| change.rate.as_ref());
-        rates.chain([&profile.rate]).any(|rate| *rate != RateModel::Unlimited)
+/// A queue waits for a rate: one that no direction has a rate for is a mistake. A rate that is
+/// stated and of no use has a problem of its own.
+fn check_queues_have_rates(found: &mut Findings, files: &[DirectionFile; 2]) {
+    let limited = files.each_ref().map(|file| {
+        let rates = file.schedule.iter().filter_map(|change| change.get_ref().rate.as_ref());
+        rates.chain(&file.rate).any(|rate| *rate.get_ref().0.kind.get_ref() != RateKind::Unlimited)
     });
     let queues = |file: &DirectionFile| -> Vec<Range<usize>> {
         let scheduled = file.schedule.iter().filter_map(|change| change.get_ref().queue.as_ref());

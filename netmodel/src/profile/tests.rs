@@ -123,6 +123,15 @@ fn quantities_need_their_unit_and_sign() {
 }
 
 #[test]
+fn what_follows_from_a_problem_is_not_told_again() {
+    refuses("loss = { kind = 'bernoulli', p = 'nan %' }", "'nan %'", "nan");
+    refuses("[[schedule]]\nat = '1 s'\noutag = '1 s'", "outag", "did you mean `outage`?");
+    let lost = "rate = { kind = 'trace', path = 'no' }\nqueue = { packets = 9 }";
+    refuses(lost, "'no'", "there is no trace file");
+    refuses("rate = { kind = 'constant' }\nqueue = { packets = 9 }", "{ kind = 'constant' }", "needs `rate`");
+}
+
+#[test]
 fn the_delay_is_said_once() {
     refuses("rtt = '10 ms'\n[up]\ndelay = '3 ms'", "'3 ms'", "both say what the delay is");
 }
