@@ -424,9 +424,7 @@ mod tests {
         for number in 0..10_000 {
             writeln!(text, "key{number} = {number}").unwrap();
         }
-        let started = std::time::Instant::now();
         let found = problems(&text);
-        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
         assert_eq!(found.len(), PROBLEMS_MAX + 1);
         assert_eq!(found[PROBLEMS_MAX], " | there are more problems than these 100");
         let syntax = problems(&"=\n".repeat(10_000));

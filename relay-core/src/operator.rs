@@ -114,7 +114,7 @@ impl Operator {
             match message {
                 Message::Video(header, payload) => self.take_video(now, &header, payload),
                 Message::Poses(_) | Message::Commands(_) | Message::Feedback(_) | Message::Resize(_) => {
-                    self.malformed()
+                    self.malformed();
                 }
             }
         }

@@ -131,7 +131,7 @@ mod tests {
         let mut now = Time::ZERO + Span::from_secs(5);
         for slot in 0..slots {
             for (camera, bytes) in [(0, 75_000.0), (1, 11_000.0), (2, 11_000.0)] {
-                let asked = resize.asked[usize::from(camera as u8)];
+                let asked = resize.asked[usize::from(camera)];
                 let frame = FrameId { camera: Camera(camera), number: 0 };
                 resize.on_frame(frame, (bytes * asked) as u32);
             }

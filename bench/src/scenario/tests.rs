@@ -207,14 +207,12 @@ fn very_many_problems_are_cut_short_whatever_they_are() {
         let text: String = (0..10_000).map(line).collect();
         complaints(&format!("profiles = [\"brazil\"]\n{text}"))
     };
-    let started = std::time::Instant::now();
     let keys = many(&|n| format!("key{n} = 1\n"));
     assert_eq!(keys.len(), 101);
     assert!(keys[100].contains("there are more problems than these 100"), "{}", keys[100]);
     let blocks = many(&|n| format!("[settings.a{n}]\nskip = {{ keep_one_in = 1 }}\n"));
     assert_eq!(blocks.len(), 101);
     assert!(blocks[100].contains("and there are 9900 more problems"), "{}", blocks[100]);
-    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
 
 #[test]

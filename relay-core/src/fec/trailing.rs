@@ -25,7 +25,7 @@ struct Waiting {
 
 /// A parity fragment to send.
 #[derive(Debug)]
-pub(crate) struct Parity {
+pub(crate) struct Shard {
     pub(crate) frame: FrameId,
     pub(crate) shape: FrameShape,
     pub(crate) parity: u8,
@@ -65,12 +65,12 @@ impl Trailing {
         self.waiting.is_empty()
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Parity> {
+    pub(crate) fn pop(&mut self) -> Option<Shard> {
         while let Some(first) = self.waiting.front_mut() {
             if let Some(payload) = first.shards.next() {
                 let index = first.next;
                 first.next += 1;
-                return Some(Parity {
+                return Some(Shard {
                     frame: first.frame,
                     shape: first.shape,
                     parity: first.parity,

@@ -162,7 +162,7 @@ impl SentLog {
     }
 
     /// How much reordering was seen lately.
-    pub(crate) fn reordering(&self) -> Span {
+    pub(crate) fn reordering_seen(&self) -> Span {
         self.reordering_seen
     }
 

@@ -143,7 +143,7 @@ impl VideoSender {
     fn pop_fragment(&mut self, now: Time, payload_max: usize, arena: &mut Arena) -> Option<Bytes> {
         let Self { queue, sent_log, protection, has_room, .. } = self;
         let estimate = *sent_log.estimate();
-        let reorders = *has_room && sent_log.reordering() > REORDERING_MIN;
+        let reorders = *has_room && sent_log.reordering_seen() > REORDERING_MIN;
         let mut datagram = None;
         let mut sent = None;
         let plan = |frame: FrameId, shape: FrameShape| {
