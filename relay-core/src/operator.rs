@@ -11,11 +11,12 @@ use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::{Enforce, Gate};
 use crate::end::{End, Readable};
 use crate::event::{DropPlace, DropReason, Event, FrameId, Role};
+use crate::fec::Codec;
 use crate::loss::ReceiverLog;
 use crate::machine::{Machine, Output, Snapshot};
 use crate::settings::Settings;
 use crate::streams::FrameStreams;
-use crate::video::{FrameBuffer, FrameReceiver, Limits, Outcome, VideoQueue};
+use crate::video::{FrameReceiver, Limits, Outcome, VideoQueue, Whole};
 use crate::wire::{Message, PoseBatch, PoseEntry, VideoHeader};
 
 /// The operator's end.
@@ -23,7 +24,8 @@ pub struct Operator {
     end: End,
     frames: FrameReceiver,
     /// Whole frames that nobody has taken yet, the newest last.
-    whole: VecDeque<(FrameId, FrameBuffer)>,
+    whole: VecDeque<(FrameId, Whole)>,
+    codec: Codec,
     streams: FrameStreams,
     received: ReceiverLog,
     /// The last poses with the time they were taken, the newest first.
@@ -50,6 +52,7 @@ impl Operator {
             end,
             frames: FrameReceiver::new(settings.deadline.reassembly),
             whole: VecDeque::new(),
+            codec: Codec::default(),
             streams: FrameStreams::default(),
             received: ReceiverLog::new(settings.feedback.interval),
             poses: VecDeque::new(),
@@ -143,8 +146,13 @@ impl Operator {
     /// The bytes of a frame that arrived as datagrams, in order of arrival. Only the last eight wait
     /// to be taken.
     pub fn take_frame(&mut self) -> Option<(FrameId, Bytes)> {
-        let (frame, buffer) = self.whole.pop_front()?;
-        Some((frame, buffer.into_bytes()))
+        while let Some((frame, whole)) = self.whole.pop_front() {
+            if let Some(data) = whole.into_bytes(&mut self.codec) {
+                return Some((frame, data));
+            }
+            self.malformed();
+        }
+        None
     }
 
     fn take_stream(&mut self, readable: Readable) {

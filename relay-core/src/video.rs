@@ -9,5 +9,5 @@ mod sender;
 pub(crate) use assembly::{Assembly, Progress};
 pub(crate) use frame_buffer::FrameBuffer;
 pub(crate) use queue::{Finished, Limits, VideoQueue};
-pub(crate) use receiver::{FrameReceiver, Outcome};
+pub(crate) use receiver::{FrameReceiver, Outcome, Whole};
 pub(crate) use sender::VideoSender;

@@ -16,12 +16,18 @@ struct Partial {
     shards: Vec<(u8, Bytes)>,
 }
 
+/// A frame of which enough is there. Parity is worked out only when somebody wants the bytes.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    header: VideoHeader,
+    partial: Partial,
+}
+
 /// Puts frames together.
 #[derive(Debug)]
 pub(crate) struct FrameReceiver {
     assembly: Assembly,
     partials: BTreeMap<FrameId, Partial>,
-    codec: Codec,
     bytes: u64,
     restored: u64,
     limit_hits: u64,
@@ -31,11 +37,21 @@ pub(crate) struct FrameReceiver {
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// It completed its frame.
-    Complete(FrameBuffer),
+    Complete(Whole),
     /// It did not.
     More,
     /// It contradicts an earlier one.
     Contradiction,
+}
+
+impl Whole {
+    /// The frame's bytes. `None` if its parity does not fit its fragments, which an honest sender never
+    /// makes happen.
+    pub(crate) fn into_bytes(self, codec: &mut Codec) -> Option<Bytes> {
+        let Self { header, partial: Partial { mut buffer, shards } } = self;
+        let whole = buffer.is_complete() || codec.decode(header.shape, header.parity, &mut buffer, &shards);
+        whole.then(|| buffer.into_bytes())
+    }
 }
 
 impl FrameReceiver {
@@ -44,14 +60,13 @@ impl FrameReceiver {
         Self {
             assembly: Assembly::new(keep),
             partials: BTreeMap::new(),
-            codec: Codec::default(),
             bytes: 0,
             restored: 0,
             limit_hits: 0,
         }
     }
 
-    /// Frames that parity made whole.
+    /// Frames that were whole only with parity.
     pub(crate) fn restored(&self) -> u64 {
         self.restored
     }
@@ -85,14 +100,9 @@ impl FrameReceiver {
         if !complete {
             return Outcome::More;
         }
-        let Some(Partial { mut buffer, shards }) = self.remove(header.frame) else { return Outcome::More };
-        if !buffer.is_complete() {
-            if !self.codec.decode(header.shape, header.parity, &mut buffer, &shards) {
-                return Outcome::Contradiction;
-            }
-            self.restored += 1;
-        }
-        Outcome::Complete(buffer)
+        let Some(partial) = self.remove(header.frame) else { return Outcome::More };
+        self.restored += u64::from(!partial.buffer.is_complete());
+        Outcome::Complete(Whole { header: *header, partial })
     }
 
     /// The next frame that is given up.
