@@ -2,7 +2,7 @@
 //!
 //! A [`Metric`] says what is looked at and which way is better; a [`Table`] collects it from cells,
 //! profiles down and settings across; [`grid`] writes a table for a terminal, as Markdown or as CSV.
-//! [`reference`] sets a scenario's reference figures beside the results, in the same forms.
+//! [`mod@reference`] sets a scenario's reference figures beside the results, in the same forms.
 //! Nothing here computes a metric: they all come from `bench`. Nothing here runs a cell or reads a
 //! file.
 
