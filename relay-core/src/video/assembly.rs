@@ -39,6 +39,8 @@ pub(crate) struct Assembly {
     /// Frames below this are finished or forgotten.
     floors: [u32; CAMERAS_MAX],
     keep: Span,
+    /// When the next frame is to be forgotten; [`Time::ZERO`] while a camera has too many.
+    due: Time,
     spare: Vec<Vec<u64>>,
 }
 
@@ -49,6 +51,7 @@ impl Assembly {
             cameras: std::array::from_fn(|_| VecDeque::new()),
             floors: [0; CAMERAS_MAX],
             keep,
+            due: Time::MAX,
             spare: Vec::new(),
         }
     }
@@ -72,6 +75,8 @@ impl Assembly {
             let (shape, parity) = (header.shape, header.parity);
             let partial = Partial { number, shape, parity, since: now, missing: shape.count, arrived };
             frames.push_back(partial);
+            let due = if frames.len() > FRAMES_MAX { Time::ZERO } else { now + self.keep + MOMENT };
+            self.due = self.due.min(due);
             (frames.back_mut().expect("just pushed"), true)
         };
         if partial.shape != header.shape || partial.parity != header.parity {
@@ -89,6 +94,9 @@ impl Assembly {
     /// The next frame to forget: finished ones in silence, and those that are too old or too many,
     /// which are returned.
     pub(crate) fn poll_forgotten(&mut self, now: Time) -> Option<FrameId> {
+        if now < self.due {
+            return None;
+        }
         for camera in 0..CAMERAS_MAX {
             while let Some(oldest) = self.cameras[camera].front() {
                 let aged = now.since(oldest.since) > self.keep;
@@ -107,16 +115,19 @@ impl Assembly {
                 }
             }
         }
+        let oldest = self.cameras.iter().filter_map(|frames| frames.front()).map(|partial| partial.since);
+        self.due = oldest.min().map_or(Time::MAX, |since| since + self.keep + MOMENT);
         None
     }
 
     /// When [`poll_forgotten`](Self::poll_forgotten) has something to do at the latest.
     pub(crate) fn timeout(&self) -> Time {
-        let since =
-            self.cameras.iter().filter_map(|frames| frames.front()).map(|partial| partial.since).min();
-        since.map_or(Time::MAX, |since| since + self.keep + Span::from_nanos(1))
+        self.due
     }
 }
+
+/// A frame is kept for the whole of its time, and forgotten at the next moment there is.
+const MOMENT: Span = Span::from_nanos(1);
 
 /// Most frames of one camera that are remembered, finished ones included.
 const FRAMES_MAX: usize = 64;
