@@ -90,6 +90,8 @@ pub(crate) struct VideoQueue {
     cameras: [VecDeque<Waiting>; CAMERAS_MAX],
     /// The camera whose turn is next among equals.
     turn: usize,
+    /// Until then nothing is too old; it may be earlier than the first deadline, never later.
+    fresh_until: Time,
     queued_bytes: u64,
     frames_expired: u64,
     limit_hits: u64,
@@ -102,6 +104,7 @@ impl VideoQueue {
             limits,
             cameras: std::array::from_fn(|_| VecDeque::new()),
             turn: 0,
+            fresh_until: Time::MAX,
             queued_bytes: 0,
             frames_expired: 0,
             limit_hits: 0,
@@ -146,6 +149,7 @@ impl VideoQueue {
             self.drop_frame(index, oldest, DropReason::Superseded);
         }
         self.queued_bytes += u64::from(buffer.frame_bytes());
+        self.fresh_until = self.fresh_until.min(now + self.limits.deadline);
         self.cameras[index].push_back(Waiting {
             number: frame.number,
             since: now,
@@ -204,8 +208,7 @@ impl VideoQueue {
     /// Takes the next whole frame that has not begun, for a transport that cuts by itself.
     pub(crate) fn pop_whole(&mut self, now: Time) -> Option<(FrameId, Time, FrameBuffer)> {
         self.expire(now);
-        let order = self.camera_order();
-        let found = order.into_iter().find_map(|camera| {
+        let found = self.camera_order().find_map(|camera| {
             let complete = |waiting: &Waiting| waiting.buffer.is_complete();
             let position = match self.limits.order {
                 FrameOrder::Newest => self.cameras[camera].iter().rposition(complete),
@@ -229,18 +232,20 @@ impl VideoQueue {
         }
     }
 
-    /// The cameras in the order in which they are asked.
-    fn camera_order(&self) -> [usize; CAMERAS_MAX] {
-        let mut order = std::array::from_fn(|offset| (self.turn + offset) % CAMERAS_MAX);
-        if self.limits.main_first {
-            order.sort_by_key(|camera| *camera != usize::from(Camera::MAIN.0));
-        }
-        order
+    /// The cameras in the order in which they are asked. Where the main camera is first it comes
+    /// again in its turn, and has nothing then either.
+    fn camera_order(&self) -> impl Iterator<Item = usize> {
+        let main = self.limits.main_first.then_some(usize::from(Camera::MAIN.0));
+        let turn = self.turn;
+        main.into_iter().chain((0..CAMERAS_MAX).map(move |offset| (turn + offset) % CAMERAS_MAX))
     }
 
     fn pick(&self, payload_max: usize) -> Option<(usize, usize)> {
-        self.camera_order().into_iter().find_map(|camera| {
+        self.camera_order().find_map(|camera| {
             let frames = &self.cameras[camera];
+            if frames.is_empty() {
+                return None;
+            }
             let ready = |position: &usize| frames[*position].ready(payload_max);
             let begun = (0..frames.len()).filter(|position| frames[*position].begun()).find(ready);
             let position = begun.or_else(|| match self.limits.order {
@@ -252,6 +257,9 @@ impl VideoQueue {
     }
 
     fn expire(&mut self, now: Time) {
+        if now <= self.fresh_until {
+            return;
+        }
         for camera in 0..CAMERAS_MAX {
             // In order of arrival, so the first that is young enough ends it.
             while self.cameras[camera]
@@ -262,6 +270,8 @@ impl VideoQueue {
                 self.drop_frame(camera, 0, DropReason::Expired);
             }
         }
+        let oldest = self.cameras.iter().filter_map(|camera| camera.front()).map(|waiting| waiting.since);
+        self.fresh_until = oldest.min().map_or(Time::MAX, |since| since + self.limits.deadline);
     }
 
     fn drop_frame(&mut self, camera: usize, position: usize, reason: DropReason) {
