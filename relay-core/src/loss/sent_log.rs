@@ -193,14 +193,15 @@ impl SentLog {
             }
         }
         for range in &feedback.ranges {
-            let end = self.first + self.sent.len() as u32;
-            let first = range.first.max(self.first);
-            let last = range.last.min(end.saturating_sub(1));
-            for seq in first..=last {
-                if seq >= end {
-                    break;
-                }
-                self.arrived(now, before, (seq - self.first) as usize, None);
+            let mut index = range.first.saturating_sub(self.first) as usize;
+            let end = (u64::from(range.last) + 1).saturating_sub(self.first.into()) as usize;
+            let end = end.min(self.sent.len());
+            // Most of a report repeats earlier ones.
+            while index < end
+                && let Some(known) = self.sent.range(index..end).position(|sent| sent.fate != Fate::Arrived)
+            {
+                self.arrived(now, before, index + known, None);
+                index += known + 1;
             }
         }
         self.miss();
