@@ -128,8 +128,7 @@ impl End {
         if let Some(transmit) = self.host.poll_transmit(now, buffer) {
             return Some(Output::Transmit(transmit));
         }
-        let handle = self.handle;
-        self.host.settle(handle);
+        self.host.settle();
         match self.hop() {
             Some(hop) if hop.is_touched() || hop.video.queue.has_events() => None,
             Some(hop) => Some(Output::Wait(hop.timeout())),

@@ -55,6 +55,11 @@ impl Host {
         self.hops.iter_mut().filter_map(|slot| slot.as_deref_mut())
     }
 
+    /// The handles of all hops, and of some that are gone.
+    pub(crate) fn handles(&self) -> impl Iterator<Item = ConnectionHandle> + use<> {
+        (0..self.hops.len()).map(ConnectionHandle)
+    }
+
     pub(crate) fn insert(&mut self, hop: Hop) {
         let index = hop.handle.0;
         if self.hops.len() <= index {
@@ -122,7 +127,8 @@ impl Host {
         }
         let count = self.hops.len();
         for offset in 0..count {
-            let index = (self.turn + offset) % count;
+            let after = self.turn + offset;
+            let index = if after < count { after } else { after - count };
             let Some(hop) = self.hops[index].as_deref_mut() else { continue };
             if let Some(transmit) = hop.poll_transmit(now, self.clock, &mut self.arena, buffer) {
                 self.turn = index;
@@ -132,23 +138,26 @@ impl Host {
         None
     }
 
-    /// Exchanges events between the endpoint and a hop; true if the connection is gone for good.
-    pub(crate) fn settle(&mut self, handle: ConnectionHandle) -> bool {
-        let Some(hop) = self.hops.get_mut(handle.0).and_then(|slot| slot.as_deref_mut()) else {
-            return false;
-        };
-        let mut drained = false;
-        while let Some(event) = hop.conn.poll_endpoint_events() {
-            drained |= event.is_drained();
-            if let Some(event) = self.endpoint.handle_event(handle, event) {
-                hop.conn.handle_event(event);
-                hop.touch();
+    /// Lets endpoint and connections exchange their events until a connection is gone for good:
+    /// which one that was, if any.
+    pub(crate) fn settle(&mut self) -> Option<ConnectionHandle> {
+        for slot in &mut self.hops {
+            let Some(hop) = slot.as_deref_mut() else { continue };
+            let handle = hop.handle;
+            let mut drained = false;
+            while let Some(event) = hop.conn.poll_endpoint_events() {
+                drained |= event.is_drained();
+                if let Some(event) = self.endpoint.handle_event(handle, event) {
+                    hop.conn.handle_event(event);
+                    hop.touch();
+                }
+            }
+            if drained {
+                *slot = None;
+                return Some(handle);
             }
         }
-        if drained {
-            self.hops[handle.0] = None;
-        }
-        drained
+        None
     }
 }
 

@@ -330,12 +330,9 @@ impl Relay {
 
     /// Lets endpoint and connections exchange their events, and forgets connections that are gone.
     fn settle(&mut self) {
-        let handles: Vec<usize> = self.peers.keys().copied().collect();
-        for handle in handles {
-            if self.host.settle(ConnectionHandle(handle)) {
-                self.leave(ConnectionHandle(handle), LeaveReason::Closed);
-                self.peers.remove(&handle);
-            }
+        while let Some(handle) = self.host.settle() {
+            self.leave(handle, LeaveReason::Closed);
+            self.peers.remove(&handle.0);
         }
     }
 
@@ -356,9 +353,8 @@ impl Machine for Relay {
 
     fn handle_timeout(&mut self, now: Time) {
         self.host.handle_timeout(now);
-        let handles: Vec<usize> = self.peers.keys().copied().collect();
-        for handle in handles {
-            self.serve(now, ConnectionHandle(handle));
+        for handle in self.host.handles() {
+            self.serve(now, handle);
         }
     }
 

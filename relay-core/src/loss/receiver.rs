@@ -60,7 +60,9 @@ impl ReceiverLog {
             return None;
         }
         self.due = Time::MAX;
-        let arrivals = std::mem::take(&mut self.arrivals);
+        // The next report will have about as many.
+        let room = Vec::with_capacity(self.arrivals.len());
+        let arrivals = std::mem::replace(&mut self.arrivals, room);
         Some(Feedback { ranges: self.ranges(), arrivals })
     }
 
