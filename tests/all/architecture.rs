@@ -13,6 +13,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("bench", &["netmodel", "relay-core", "units"]),
     ("report", &["bench"]),
     ("sim", &["bench", "netmodel", "relay-core"]),
+    ("realbench", &["bench", "netmodel", "relay-core"]),
     ("arcbench", &["bench", "netmodel", "relay-core", "report", "sim", "units"]),
     ("tests", &["bench", "netmodel", "relay-core", "report", "sim", "units"]),
 ];
@@ -25,6 +26,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("bench", &["tokio"]),
     ("report", &["sim", "tokio"]),
     ("sim", &["tokio", "quinn-udp"]),
+    ("realbench", &["sim"]),
 ];
 
 struct Metadata {
