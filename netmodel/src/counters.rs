@@ -23,7 +23,7 @@ impl Count {
 /// What each stage of one direction of a link did since it was made.
 ///
 /// Every packet is counted once as offered and once as what became of it:
-/// `offered = outage_dropped + lost + queue_dropped + overflow_dropped + delivered + in flight`.
+/// `offered = outage_dropped + lost + queue_dropped + aqm_dropped + overflow_dropped + delivered + in flight`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkCounters {
@@ -35,6 +35,10 @@ pub struct LinkCounters {
     pub lost: Count,
     /// Dropped because the queue was full.
     pub queue_dropped: Count,
+    /// Let into the queue, and dropped by its active management before they were sent.
+    pub aqm_dropped: Count,
+    /// Marked by the queue's active management: ECN says congestion experienced.
+    pub marked: Count,
     /// Dropped because [`crate::Link::IN_FLIGHT_MAX`] packets were under way: a sign of a scenario
     /// that asks for more than can be simulated.
     pub overflow_dropped: Count,

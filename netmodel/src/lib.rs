@@ -12,6 +12,7 @@
 //! and a trace file's text comes through a loader that the caller gives. The crate knows nothing
 //! of transports, relays or scenarios.
 
+mod aqm;
 pub mod builtin;
 mod counters;
 mod delay;
@@ -29,6 +30,7 @@ mod trace;
 
 pub use units;
 
+pub use aqm::QueueDrop;
 pub use counters::{Count, LinkCounters};
 pub use link::{Admission, Exit, Link, Verdict};
 pub use profile::{DirectionProfile, Profile, ProfileFile, profile_schema};

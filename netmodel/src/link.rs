@@ -2,12 +2,13 @@
 
 use units::{Rate, Share, Span, Time};
 
+use crate::aqm::{Active, Held, QueueDrop};
 use crate::counters::LinkCounters;
 use crate::delay::Delay;
 use crate::flight::{Flight, Flights};
 use crate::loss::{Chance, LossProcess};
 use crate::phase::{Timeline, outages};
-use crate::profile::{Change, DirectionProfile, Order, Queue};
+use crate::profile::{Change, DirectionProfile, Order, Queue, QueueKind, QueueLimit};
 use crate::queue::Waiting;
 use crate::random::{Stream, StreamKey};
 use crate::rate::Bottleneck;
@@ -19,7 +20,7 @@ use crate::rate::Bottleneck;
 /// 1. **outage**: sent during one, it is dropped;
 /// 2. **loss**: it may be lost before it enters the queue;
 /// 3. **queue at a rate**: it waits for what was sent before it, or is dropped because too much
-///    waits, and then takes its time at the rate;
+///    waits, and then takes its time at the rate; an active queue may also drop or mark it as it leaves;
 /// 4. **delay with jitter**: it takes its own time from there, and in `fifo` order arrives no sooner
 ///    than the packet before it;
 /// 5. **duplication and corruption**: it may arrive twice, and each copy may be damaged.
@@ -36,8 +37,9 @@ use crate::rate::Bottleneck;
 ///
 /// # Use
 ///
-/// Times given to `send` and `poll_exit` do not go back. A packet's fate is known when it is
-/// sent; those accepted come out of [`Link::poll_exit`] at [`Link::next_exit`].
+/// Times given to `send` and `poll_exit` do not go back. A packet's fate is known when it is sent, unless its
+/// queue is an active one: then an accepted packet may still be dropped, which [`Link::poll_drop`] says.
+/// Those accepted come out of [`Link::poll_exit`], which is to be called at [`Link::next_exit`].
 #[derive(Debug, Clone)]
 pub struct Link<P> {
     next_id: u64,
@@ -47,6 +49,8 @@ pub struct Link<P> {
     unlimited: bool,
     queue: Timeline<Queue>,
     waiting: Waiting,
+    /// In place of knowing departures beforehand, where any queue of the schedule is an active one.
+    active: Option<Box<Active<(Words, P)>>>,
     delay: Timeline<Delay>,
     last_release: Time,
     duplicate: Timeline<Chance>,
@@ -70,7 +74,7 @@ pub struct Admission {
 /// The fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// It will come out (unless the rate stays zero for ever).
+    /// It will come out, unless the rate stays zero for ever or an active queue drops it later.
     Accepted,
     /// The loss stage took it.
     Lost,
@@ -91,7 +95,7 @@ pub struct Exit<P> {
     pub queued: Span,
     /// Its IP bytes.
     pub ip_bytes: u32,
-    /// Its ECN bits, as they were given.
+    /// Its ECN bits: as they were given, or marked by an active queue.
     pub ecn: u8,
     /// Whether it is damaged. What that does to the payload is the caller's.
     pub corrupted: bool,
@@ -129,6 +133,8 @@ impl<P: Clone> Link<P> {
             duplicate: duplicate.any(|c| c.is_possible()).then(|| key.stream(&format!("{label}/duplicate"))),
             corrupt: corrupt.any(|c| c.is_possible()).then(|| key.stream(&format!("{label}/corrupt"))),
         };
+        let queue = Timeline::new(profile.queue, queues);
+        let active = !bottleneck.is_unlimited() && queue.any(|q| q.kind != QueueKind::DropTail);
         let reorders = delay.any(|d| d.order == Order::Reorder);
         Self {
             next_id: 0,
@@ -136,8 +142,9 @@ impl<P: Clone> Link<P> {
             loss,
             unlimited: bottleneck.is_unlimited(),
             bottleneck,
-            queue: Timeline::new(profile.queue, queues),
+            queue,
             waiting: Waiting::default(),
+            active: active.then(|| Box::new(Active::new())),
             delay,
             last_release: Time::ZERO,
             duplicate,
@@ -163,9 +170,12 @@ impl<P: Clone> Link<P> {
         } else if lost {
             self.counters.lost.add(ip_bytes);
             Verdict::Lost
-        } else if self.flights.len() >= Self::IN_FLIGHT_MAX {
+        } else if self.flights.len() + self.held() >= Self::IN_FLIGHT_MAX {
             self.counters.overflow_dropped.add(ip_bytes);
             Verdict::QueueFull
+        } else if self.active.is_some() {
+            self.serve(now);
+            self.enqueue(now, Held { arrived: now, id, ip_bytes, ecn, carried: (words, payload) })
         } else if let Some((queued, departure)) = self.pass_queue(now, ip_bytes) {
             let at = self.release(departure, words.jitter);
             let flight =
@@ -179,14 +189,17 @@ impl<P: Clone> Link<P> {
         Admission { id, verdict }
     }
 
-    /// When the next packet comes out; [`Time::MAX`] if none is under way. Constant time.
+    /// When [`Link::poll_exit`] is to be called next: when the next packet comes out, or when an active
+    /// queue has to decide, after which nothing may come out yet; [`Time::MAX`] if nothing is under way.
+    /// Constant time.
     #[inline]
     pub fn next_exit(&self) -> Time {
-        self.flights.next_at()
+        self.flights.next_at().min(self.next_service())
     }
 
     /// The next packet, if it comes out by `now`. A packet's copy follows it at once.
     pub fn poll_exit(&mut self, now: Time) -> Option<Exit<P>> {
+        self.serve(now);
         let flight = self.flights.pop(now)?;
         if flight.duplicate {
             self.copies_under_way -= 1;
@@ -201,6 +214,12 @@ impl<P: Clone> Link<P> {
         Some(Exit { id, at, queued, ip_bytes, ecn, corrupted, duplicate, payload })
     }
 
+    /// The next packet that was let into an active queue and dropped there. Each is reported once, after the
+    /// call of `send` or `poll_exit` that found it due.
+    pub fn poll_drop(&mut self) -> Option<QueueDrop> {
+        self.active.as_mut()?.poll_drop()
+    }
+
     /// What the stages did so far.
     pub fn counters(&self) -> &LinkCounters {
         &self.counters
@@ -208,12 +227,13 @@ impl<P: Clone> Link<P> {
 
     /// How many packets are under way, queued ones included, copies not.
     pub fn in_flight(&self) -> usize {
-        self.flights.len() - self.copies_under_way
+        self.flights.len() + self.held() - self.copies_under_way
     }
 
     /// The bytes of IP packets that wait for the bottleneck at `now`, the packet being sent included.
     pub fn queue_bytes(&self, now: Time) -> u64 {
-        self.waiting.bytes_at(now)
+        // What an active queue has let go is in the list of departures until its last bit has left.
+        self.waiting.bytes_at(now) + self.active.as_ref().map_or(0, |active| active.bytes())
     }
 
     /// The one-way delay without jitter at the time up to which packets were sent.
@@ -244,6 +264,72 @@ impl<P: Clone> Link<P> {
         counters.queue_bytes_max = counters.queue_bytes_max.max(self.waiting.bytes());
         counters.queue_packets_max = counters.queue_packets_max.max(self.waiting.packets());
         Some((passage.queued, passage.departure))
+    }
+
+    /// Packets that wait in an active queue.
+    #[inline]
+    fn held(&self) -> usize {
+        self.active.as_ref().map_or(0, |active| active.packets())
+    }
+
+    /// When an active queue is to give the bottleneck its next packet.
+    #[inline]
+    fn next_service(&self) -> Time {
+        let oldest = self.active.as_ref().and_then(|active| active.oldest());
+        oldest.map_or(Time::MAX, |arrived| arrived.max(self.bottleneck.free_at()))
+    }
+
+    /// Lets a packet into the active queue, if it fits.
+    fn enqueue(&mut self, now: Time, held: Held<(Words, P)>) -> Verdict {
+        let queue = *self.queue.at(now);
+        self.waiting.leave(now);
+        let active = self.active.as_mut().expect("only called where the queue is active");
+        let bytes = active.bytes() + self.waiting.bytes() + u64::from(held.ip_bytes);
+        let packets = active.packets() as u64 + self.waiting.packets() + 1;
+        let fits = match queue.limit {
+            QueueLimit::Bytes(most) => bytes <= most.as_bytes(),
+            QueueLimit::Packets(most) => packets <= most,
+            QueueLimit::Time(most) => {
+                let behind = active.bytes() + u64::from(held.ip_bytes);
+                let all = u32::try_from(behind).unwrap_or(u32::MAX);
+                self.bottleneck.passage(now, all).departure.since(now) <= most
+            }
+        };
+        if !fits {
+            self.counters.queue_dropped.add(held.ip_bytes);
+            return Verdict::QueueFull;
+        }
+        self.counters.queue_bytes_max = self.counters.queue_bytes_max.max(bytes);
+        self.counters.queue_packets_max = self.counters.queue_packets_max.max(packets);
+        active.enqueue(queue, held);
+        self.serve(now);
+        Verdict::Accepted
+    }
+
+    /// Gives the bottleneck what an active queue owes it by `now`.
+    #[inline]
+    fn serve(&mut self, now: Time) {
+        while self.held() > 0 && self.next_service() <= now {
+            self.serve_one();
+        }
+    }
+
+    fn serve_one(&mut self) {
+        let at = self.next_service();
+        let queue = *self.queue.at(at);
+        let Some(active) = &mut self.active else { return };
+        let held = active.dequeue(at, queue);
+        (self.counters.aqm_dropped, self.counters.marked) = active.totals();
+        let Some(Held { arrived, id, ip_bytes, ecn, carried: (words, payload) }) = held else { return };
+        // By when it came, so that what is left of a nanosecond, or of an opportunity, is carried on.
+        let passage = self.bottleneck.passage(arrived, ip_bytes);
+        self.bottleneck.admit(&passage);
+        self.waiting.leave(at);
+        self.waiting.enter(ip_bytes, passage.departure);
+        let queued = passage.queued;
+        let at = self.release(passage.departure, words.jitter);
+        let flight = Flight { at, id, queued, ip_bytes, ecn, corrupted: false, duplicate: false, payload };
+        self.take_off(flight, passage.departure, words);
     }
 
     /// When a packet that leaves the queue at `departure` comes out.

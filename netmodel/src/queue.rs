@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use units::Time;
 
-use crate::profile::{Queue, QueueKind, QueueLimit};
+use crate::profile::{Queue, QueueLimit};
 
 /// What waits for the bottleneck, the packet that is being sent included.
 #[derive(Debug, Clone, Default)]
@@ -33,12 +33,10 @@ impl Waiting {
     /// must be gone.
     #[inline]
     pub(crate) fn admits(&self, queue: Queue, now: Time, ip_bytes: u32, departure: Time) -> bool {
-        match (queue.kind, queue.limit) {
-            (QueueKind::DropTail, QueueLimit::Bytes(most)) => {
-                self.bytes + u64::from(ip_bytes) <= most.as_bytes()
-            }
-            (QueueKind::DropTail, QueueLimit::Packets(most)) => self.packets() < most,
-            (QueueKind::DropTail, QueueLimit::Time(most)) => departure.since(now) <= most,
+        match queue.limit {
+            QueueLimit::Bytes(most) => self.bytes + u64::from(ip_bytes) <= most.as_bytes(),
+            QueueLimit::Packets(most) => self.packets() < most,
+            QueueLimit::Time(most) => departure.since(now) <= most,
         }
     }
 

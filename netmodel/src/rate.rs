@@ -114,6 +114,11 @@ impl Bottleneck {
         self.state = passage.after;
     }
 
+    /// When everything admitted has left.
+    pub(crate) fn free_at(&self) -> Time {
+        self.state.free_at
+    }
+
     /// Whether there is never a limit.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.segments.iter().all(|segment| matches!(segment.sender, Sender::Unlimited))

@@ -9,7 +9,7 @@ use toml::Spanned;
 use units::{ParseError, Rate, Share, Size, Span};
 
 use super::short::{MaybeShort, Short};
-use super::types::{Distribution, Order, QueueKind, RateCounts};
+use super::types::{Distribution, Order, RateCounts};
 
 /// The JSON schema of a profile file.
 pub fn profile_schema() -> Schema {
@@ -269,7 +269,7 @@ pub struct RateStepFile {
 pub struct QueueFile {
     /// How the queue decides what to drop. Default `drop-tail`.
     #[serde(default)]
-    pub kind: QueueKind,
+    pub kind: QueueKindFile,
     /// At most so many bytes of IP packets. At least 1500.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -287,6 +287,40 @@ pub struct QueueFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>")]
     pub bdp: Option<Spanned<f64>>,
+    /// `codel`: the delay that a queue may keep; default 5 ms. `dualpi2`: the delay that the classic queue is
+    /// held at; default 15 ms. Above zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub target: Option<Spanned<Span>>,
+    /// `codel`: for how long the delay must be above the target before the first drop; about the longest
+    /// round trip. Default 100 ms. Above zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub interval: Option<Spanned<Span>>,
+    /// `codel`: whether packets whose sender understands ECN are marked and not dropped. Default `false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<bool>")]
+    pub ecn: Option<Spanned<bool>>,
+    /// `dualpi2`: the longest round trip it is stable for. Default 100 ms. Above zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub rtt_max: Option<Spanned<Span>>,
+}
+
+/// How a queue decides what to drop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueKindFile {
+    /// What would not fit is dropped as it arrives.
+    #[default]
+    DropTail,
+    /// Controlled delay (RFC 8289): besides, drops (or marks) as packets leave while none of them waited
+    /// less than `target`.
+    Codel,
+    /// The coupled queues of L4S (RFC 9332 appendix A): ECT(1) waits in a queue of low latency and is
+    /// marked early; the rest is held at `target`.
+    #[serde(rename = "dualpi2")]
+    DualPi2,
 }
 
 /// One change at a time. At least one key besides `at`; what is not stated stays as it was.

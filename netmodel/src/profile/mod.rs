@@ -38,13 +38,13 @@ mod short;
 mod types;
 
 pub use file::{
-    ChangeFile, ClockKind, DirectionFile, JitterFile, LossFile, LossKind, ProfileFile, QueueFile, RateFile,
-    RateKind, RateStepFile, profile_schema,
+    ChangeFile, ClockKind, DirectionFile, JitterFile, LossFile, LossKind, ProfileFile, QueueFile,
+    QueueKindFile, RateFile, RateKind, RateStepFile, profile_schema,
 };
 pub use short::{MaybeShort, Short};
 pub use types::{
-    Change, DirectionProfile, Distribution, GilbertElliott, Jitter, Loss, LossClock, LossModel, Moves, Order,
-    Queue, QueueKind, QueueLimit, RateCounts, RateModel, RateStep,
+    Change, CodelParameters, DirectionProfile, Distribution, DualPi2Parameters, GilbertElliott, Jitter, Loss,
+    LossClock, LossModel, Moves, Order, Queue, QueueKind, QueueLimit, RateCounts, RateModel, RateStep,
 };
 
 use crate::document::{self, Problem};

@@ -1,13 +1,13 @@
 //! From the resolved form back to the file form, with nothing left to a default.
 
 use super::file::{
-    ChangeFile, ClockKind, DirectionFile, JitterFile, LossFile, LossKind, ProfileFile, QueueFile, RateFile,
-    RateKind, RateStepFile, unplaced,
+    ChangeFile, ClockKind, DirectionFile, JitterFile, LossFile, LossKind, ProfileFile, QueueFile,
+    QueueKindFile, RateFile, RateKind, RateStepFile, unplaced,
 };
 use super::short::MaybeShort;
 use super::types::{
-    Change, DirectionProfile, GilbertElliott, Jitter, Loss, LossClock, LossModel, Moves, Queue, QueueLimit,
-    RateModel, RateStep,
+    Change, CodelParameters, DirectionProfile, DualPi2Parameters, GilbertElliott, Jitter, Loss, LossClock,
+    LossModel, Moves, Queue, QueueLimit, RateModel, RateStep,
 };
 use super::{Profile, QueueKind};
 
@@ -107,9 +107,23 @@ fn rate(rate: &RateModel) -> MaybeShort<RateFile> {
 }
 
 fn queue(queue: Queue) -> QueueFile {
-    let Queue { kind: QueueKind::DropTail, limit } = queue;
-    let file = QueueFile { kind: queue.kind, ..QueueFile::default() };
-    match limit {
+    let file = match queue.kind {
+        QueueKind::DropTail => QueueFile::default(),
+        QueueKind::Codel(CodelParameters { target, interval, ecn }) => QueueFile {
+            kind: QueueKindFile::Codel,
+            target: Some(unplaced(target)),
+            interval: Some(unplaced(interval)),
+            ecn: Some(unplaced(ecn)),
+            ..QueueFile::default()
+        },
+        QueueKind::DualPi2(DualPi2Parameters { target, rtt_max }) => QueueFile {
+            kind: QueueKindFile::DualPi2,
+            target: Some(unplaced(target)),
+            rtt_max: Some(unplaced(rtt_max)),
+            ..QueueFile::default()
+        },
+    };
+    match queue.limit {
         QueueLimit::Bytes(bytes) => QueueFile { bytes: Some(unplaced(bytes)), ..file },
         QueueLimit::Packets(packets) => QueueFile { packets: Some(unplaced(packets)), ..file },
         QueueLimit::Time(time) => QueueFile { time: Some(unplaced(time)), ..file },

@@ -7,11 +7,15 @@ use units::{Size, Span};
 
 use super::Profile;
 use super::file::{
-    ChangeFile, DirectionFile, JitterFile, ProfileFile, QueueFile, RateFile, RateKind, RateStepFile,
+    ChangeFile, DirectionFile, JitterFile, ProfileFile, QueueFile, QueueKindFile, RateFile, RateKind,
+    RateStepFile,
 };
 use super::loss::resolve_loss;
 use super::short::MaybeShort;
-use super::types::{Change, DirectionProfile, Jitter, Loss, Queue, QueueLimit, RateModel, RateStep};
+use super::types::{
+    Change, CodelParameters, DirectionProfile, DualPi2Parameters, Jitter, Loss, Queue, QueueKind, QueueLimit,
+    RateModel, RateStep,
+};
 use crate::document::{Problem, list};
 use crate::trace::Trace;
 
@@ -293,7 +297,7 @@ impl Resolver<'_> {
     }
 
     fn queue(&mut self, file: &Spanned<QueueFile>, rate: &RateModel) -> Queue {
-        let QueueFile { kind, bytes, packets, time, bdp } = file.get_ref();
+        let QueueFile { bytes, packets, time, bdp, .. } = file.get_ref();
         let mut limits = Vec::new();
         if let Some(bytes) = bytes {
             let low = *bytes.get_ref() < FULL_PACKET;
@@ -326,7 +330,49 @@ impl Resolver<'_> {
             }
             QueueLimit::default()
         };
-        Queue { kind: *kind, limit }
+        Queue { kind: self.queue_kind(file.get_ref()), limit }
+    }
+
+    fn queue_kind(&mut self, file: &QueueFile) -> QueueKind {
+        let (name, takes): (&str, &[&str]) = match file.kind {
+            QueueKindFile::DropTail => ("drop-tail", &[]),
+            QueueKindFile::Codel => ("codel", &["target", "interval", "ecn"]),
+            QueueKindFile::DualPi2 => ("dualpi2", &["target", "rtt_max"]),
+        };
+        let given = [
+            ("target", file.target.as_ref().map(Spanned::span)),
+            ("interval", file.interval.as_ref().map(Spanned::span)),
+            ("ecn", file.ecn.as_ref().map(Spanned::span)),
+            ("rtt_max", file.rtt_max.as_ref().map(Spanned::span)),
+        ];
+        self.found.refuse(name, takes, &given);
+        let spans = [("target", &file.target), ("interval", &file.interval), ("rtt_max", &file.rtt_max)];
+        for (name, value) in spans {
+            if let Some(value) = value {
+                check_above_zero(self.found, name, value.get_ref().is_zero(), value.span());
+                check_at_most(self.found, name, value, DELAY_MAX);
+            }
+        }
+        let or =
+            |value: &Option<Spanned<Span>>, default: Span| value.as_ref().map_or(default, |v| *v.get_ref());
+        match file.kind {
+            QueueKindFile::DropTail => QueueKind::DropTail,
+            QueueKindFile::Codel => {
+                let default = CodelParameters::default();
+                QueueKind::Codel(CodelParameters {
+                    target: or(&file.target, default.target),
+                    interval: or(&file.interval, default.interval),
+                    ecn: file.ecn.as_ref().map_or(default.ecn, |ecn| *ecn.get_ref()),
+                })
+            }
+            QueueKindFile::DualPi2 => {
+                let default = DualPi2Parameters::default();
+                QueueKind::DualPi2(DualPi2Parameters {
+                    target: or(&file.target, default.target),
+                    rtt_max: or(&file.rtt_max, default.rtt_max),
+                })
+            }
+        }
     }
 
     fn bdp_bytes(&self, ratio: f64, rate: &RateModel) -> Size {

@@ -317,13 +317,24 @@ fn any_rate() -> impl Strategy<Value = RateModel> {
     prop_oneof![Just(RateModel::Unlimited), rate().prop_map(RateModel::Constant), steps, trace]
 }
 
+fn queue_kind() -> impl Strategy<Value = QueueKind> {
+    let span = || (1..1_000_u64).prop_map(ms);
+    prop_oneof![
+        Just(QueueKind::DropTail),
+        (span(), span(), any::<bool>())
+            .prop_map(|(target, interval, ecn)| QueueKind::Codel(CodelParameters { target, interval, ecn })),
+        (span(), span())
+            .prop_map(|(target, rtt_max)| QueueKind::DualPi2(DualPi2Parameters { target, rtt_max })),
+    ]
+}
+
 fn any_queue() -> impl Strategy<Value = Queue> {
     let limit = prop_oneof![
         (1500u64..=u64::MAX).prop_map(|bytes| QueueLimit::Bytes(Size::from_bytes(bytes))),
         (1u64..=1_000_000_000).prop_map(QueueLimit::Packets),
         (1u64..=u64::MAX).prop_map(|ns| QueueLimit::Time(Span::from_nanos(ns))),
     ];
-    limit.prop_map(|limit| Queue { kind: QueueKind::DropTail, limit })
+    (limit, queue_kind()).prop_map(|(limit, kind)| Queue { kind, limit })
 }
 
 fn any_change() -> impl Strategy<Value = Change> {

@@ -227,12 +227,51 @@ pub struct Queue {
 }
 
 /// How a queue decides what to drop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum QueueKind {
     /// What would not fit is dropped as it arrives.
     #[default]
     DropTail,
+    /// Controlled delay (RFC 8289): besides, packets are dropped or marked as they leave while none of them
+    /// waited less than a target.
+    Codel(CodelParameters),
+    /// The coupled queues of L4S (RFC 9332 appendix A): packets that carry ECT(1) wait in a queue of low
+    /// latency and are marked early, others in a classic queue whose drops and marks are the square.
+    DualPi2(DualPi2Parameters),
+}
+
+/// What CoDel is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodelParameters {
+    /// Delay that a queue may keep.
+    pub target: Span,
+    /// For how long the delay must be above the target before the first drop.
+    pub interval: Span,
+    /// Whether packets whose sender understands ECN are marked and not dropped.
+    pub ecn: bool,
+}
+
+impl Default for CodelParameters {
+    /// 5 ms and 100 ms (RFC 8289 §4.2 and §4.3), drops only.
+    fn default() -> Self {
+        Self { target: Span::from_millis(5), interval: Span::from_millis(100), ecn: false }
+    }
+}
+
+/// What DualPI2 is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DualPi2Parameters {
+    /// Delay that the classic queue is held at.
+    pub target: Span,
+    /// The longest round trip it is stable for; sets how fast it reacts.
+    pub rtt_max: Span,
+}
+
+impl Default for DualPi2Parameters {
+    /// 15 ms and 100 ms (RFC 9332 appendix A.1, figure 2).
+    fn default() -> Self {
+        Self { target: Span::from_millis(15), rtt_max: Span::from_millis(100) }
+    }
 }
 
 /// How much a queue holds.
