@@ -299,10 +299,13 @@ impl Hop {
     }
 
     /// Bytes of UDP payload a second that the control law allows.
-    pub(crate) fn allowed_per_sec(&self) -> f64 {
+    pub(crate) fn allowed_per_sec(&self) -> Option<f64> {
         let state = self.gate.state();
+        if !state.limit_found {
+            return None;
+        }
         let by_window = state.window_bytes as f64 / self.conn.rtt().as_secs_f64().max(1e-3);
-        state.pacing.map_or(by_window, |pacing| by_window.min(pacing.bytes_per_sec as f64))
+        Some(state.pacing.map_or(by_window, |pacing| by_window.min(pacing.bytes_per_sec as f64)))
     }
 
     /// How long a packet takes to the peer, by half the smoothed round trip.

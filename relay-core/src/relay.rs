@@ -202,8 +202,8 @@ impl Relay {
         session.resize.on_frame(frame, header.shape.frame_bytes);
         let short = hop.video.queue.queued_frames() > FRAMES_WAITING;
         let allowed = hop.allowed_per_sec();
-        session.resize.update(now, Some(allowed), hop.video.overhead(), short);
-        hop.video.set_has_room(allowed > session.resize.full_per_sec() * ROOM);
+        session.resize.update(now, allowed, hop.video.overhead(), short);
+        hop.video.set_spare(session.resize.spare(allowed));
         let keeps = session.skip.keeps(frame);
         if keeps {
             hop.video.queue.push(now, frame, FrameBuffer::new(header.shape));
@@ -412,5 +412,3 @@ const PEERS_MAX: usize = 256;
 const SESSIONS_MAX: usize = 128;
 /// With more frames waiting than this, frames do not grow.
 const FRAMES_WAITING: u64 = 3;
-/// A link has room when it takes this many times what video needs.
-const ROOM: f64 = 2.0;

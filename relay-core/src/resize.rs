@@ -77,9 +77,12 @@ impl Resize {
         }
     }
 
-    /// Bytes a second that all cameras make at full size.
-    pub(crate) fn full_per_sec(&self) -> f64 {
-        self.full.iter().sum()
+    /// What the link takes beside all frames at full size, as a share of those; less than nothing where they
+    /// do not fit. `bytes_per_sec` as for [`update`](Self::update).
+    pub(crate) fn spare(&self, bytes_per_sec: Option<f64>) -> f64 {
+        let Some(rate) = bytes_per_sec else { return f64::INFINITY };
+        let frames = self.full.iter().sum::<f64>() * HEADERS;
+        if frames > 0.0 { rate * self.settings.use_of_rate.as_f64() / frames - 1.0 } else { f64::INFINITY }
     }
 
     /// The share of its full size that each camera may have.
@@ -112,6 +115,8 @@ impl Resize {
     }
 }
 
+/// Bytes sent for a byte of a frame without any parity: headers and tags.
+const HEADERS: f64 = 1.06;
 /// How often it is worked out.
 const SLOT: Span = Span::from_millis(250);
 /// Slots over which the full rate is averaged.
@@ -125,6 +130,17 @@ const REPEAT: Span = Span::from_millis(500);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_spared_is_counted_beside_frames_of_full_size() {
+        // 388 kB/s of frames, asked to be half of that.
+        let resize = run(|_| Some(200_000.0), 60);
+        assert!(resize.asked[0] < 0.6);
+        assert_eq!(resize.spare(None), f64::INFINITY);
+        let twice = 2.0 * 388_000.0 * HEADERS / 0.9;
+        assert!((resize.spare(Some(twice)) - 1.0).abs() < 0.02, "{}", resize.spare(Some(twice)));
+        assert!(resize.spare(Some(200_000.0)) < -0.4);
+    }
 
     fn run(rate: impl Fn(u64) -> Option<f64>, slots: u64) -> Resize {
         let mut resize = Resize::new(&settings::Resize::default());

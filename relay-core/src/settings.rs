@@ -234,6 +234,11 @@ pub struct Fec {
     /// `"100 %"`.
     #[schemars(with = "String")]
     pub overhead_max: Share,
+    /// With `amount = "adaptive"`, on a link that has no rate to spare beside full-size frames: most parity packets
+    /// for each packet of a frame. Default `"10 %"`. Parity takes from the pictures there, and what is lost
+    /// can be sent again.
+    #[schemars(with = "String")]
+    pub overhead_short: Share,
 }
 
 impl Default for Fec {
@@ -246,6 +251,7 @@ impl Default for Fec {
             residual_wrist: Share::from_parts_per_billion(30_000_000),
             reordering: Share::from_parts_per_billion(150_000_000),
             overhead_max: Share::ALL,
+            overhead_short: Share::from_parts_per_billion(100_000_000),
         }
     }
 }

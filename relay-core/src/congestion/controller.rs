@@ -82,6 +82,11 @@ pub(crate) trait Controller: Send + std::fmt::Debug {
     fn window_bytes(&self) -> u64;
     /// How fast to send; `None` leaves it to a window a round trip.
     fn pacing(&self) -> Option<PacingRate>;
+    /// Whether the link has shown a limit. Before it has, window and pacing say what was used so far, and
+    /// not what there is.
+    fn has_found_limit(&self) -> bool {
+        true
+    }
 }
 
 /// What a law starts from.

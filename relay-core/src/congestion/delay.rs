@@ -285,6 +285,10 @@ impl Controller for Delay {
         window.clamp(self.floor(), WINDOW_BYTES_MAX)
     }
 
+    fn has_found_limit(&self) -> bool {
+        matches!(self.mode, Mode::Limited { .. })
+    }
+
     fn pacing(&self) -> Option<PacingRate> {
         Some(match self.mode {
             Mode::Free { window_bytes } => {
@@ -337,8 +341,9 @@ const BEST_KEPT: f64 = 0.988;
 const WINDOW_SLACK: Span = Span::from_millis(250);
 /// Bytes that leave at once at most: a main frame with its parity.
 const BURST_BYTES: u64 = 64_000;
-/// What leaves at once when the rate is known: no more than queues for this long.
-const LIMITED_BURST: Span = Span::from_millis(50);
+/// What leaves at once when the rate is known: no more than queues for this long, which also the queues that are
+/// managed for low delay or hold little let pass.
+const LIMITED_BURST: Span = Span::from_millis(20);
 /// Windows a round trip at which a free sender paces.
 const FREE_GAIN: f64 = 2.5;
 

@@ -61,6 +61,8 @@ pub(crate) struct GateState {
     pub(crate) congestion_events: u64,
     /// The law's own pacing, if it has any.
     pub(crate) pacing: Option<PacingRate>,
+    /// Whether the link has shown a limit.
+    pub(crate) limit_found: bool,
 }
 
 impl GateState {
@@ -97,6 +99,7 @@ impl Gate {
             in_flight_bytes: shared.in_flight_bytes,
             congestion_events: shared.congestion_events,
             pacing: shared.law.as_ref().and_then(|law| law.pacing()),
+            limit_found: shared.law.as_ref().is_some_and(|law| law.has_found_limit()),
         }
     }
 

@@ -57,8 +57,16 @@ impl Plan {
     }
 
     /// Parity fragments for a frame of `count` fragments of the main camera, or of a wrist.
-    /// `reorders` says that the link reorders packets and has room.
-    pub(crate) fn parity(&mut self, estimate: &LossEstimate, count: u16, main: bool, reorders: bool) -> u8 {
+    /// `spare` is what the link takes beside all frames at full size, as a share of those; `reorders` says
+    /// that the link reorders packets and has room.
+    pub(crate) fn parity(
+        &mut self,
+        estimate: &LossEstimate,
+        count: u16,
+        main: bool,
+        spare: f64,
+        reorders: bool,
+    ) -> u8 {
         if self.settings.kind == FecKind::None {
             return 0;
         }
@@ -81,6 +89,9 @@ impl Plan {
         }
         let target = if main { self.settings.residual_main } else { self.settings.residual_wrist };
         let for_loss = *self.chosen[slot].get_or_insert_with(|| least_parity(estimate, count, cap, target));
+        // Where rate is short, parity yields to the frames.
+        let affordable = spare.max(self.settings.overhead_short.as_f64()) * f64::from(count);
+        let for_loss = for_loss.min(affordable.round() as u8);
         if !reorders {
             return for_loss;
         }
@@ -172,6 +183,20 @@ mod tests {
         assert_eq!(least(0.001, 1.0), 1);
         assert!(least(0.015, 3.0) > least(0.015, 1.0));
         assert!(least(0.03, 3.0) >= least(0.015, 3.0));
+    }
+
+    #[test]
+    fn where_rate_is_short_parity_yields() {
+        let mut plan = Plan::new(&Fec::default());
+        let bad = estimate(0.015, 3.0);
+        let wanted = plan.parity(&bad, 20, true, f64::INFINITY, false);
+        assert!(wanted > 6, "{wanted}");
+        assert_eq!(plan.parity(&bad, 20, true, 0.3, false), 6, "what there is room for");
+        for short in [0.0, -0.5, 0.05] {
+            assert_eq!(plan.parity(&bad, 20, true, short, false), 2, "the tenth that is always allowed");
+            assert_eq!(plan.parity(&bad, 2, false, short, false), 0);
+        }
+        assert_eq!(plan.parity(&bad, 20, true, 2.0, false), wanted, "and no more than is wanted");
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub(crate) struct VideoSender {
     /// Datagram bytes sent, and bytes of frames sent for the first time, both fading.
     datagram_bytes: f64,
     frame_bytes: f64,
-    /// Whether the link takes far more than video needs.
-    has_room: bool,
+    /// What the link takes beside all frames at full size, as a share of those.
+    spare: f64,
     protection: Option<Box<Protection>>,
 }
 
@@ -43,7 +43,7 @@ impl VideoSender {
             sent_log: SentLog::new(),
             datagram_bytes: 0.0,
             frame_bytes: 0.0,
-            has_room: false,
+            spare: 0.0,
             protection: None,
         }
     }
@@ -59,9 +59,9 @@ impl VideoSender {
         }));
     }
 
-    /// Says whether the link takes far more than video needs.
-    pub(crate) fn set_has_room(&mut self, has_room: bool) {
-        self.has_room = has_room;
+    /// Says what the link takes beside all frames at full size, as a share of those.
+    pub(crate) fn set_spare(&mut self, spare: f64) {
+        self.spare = spare;
     }
 
     /// Takes a report of the receiver's.
@@ -141,14 +141,15 @@ impl VideoSender {
     }
 
     fn pop_fragment(&mut self, now: Time, payload_max: usize, arena: &mut Arena) -> Option<Bytes> {
-        let Self { queue, sent_log, protection, has_room, .. } = self;
+        let Self { queue, sent_log, protection, spare, .. } = self;
         let estimate = *sent_log.estimate();
-        let reorders = *has_room && sent_log.reordering_seen() > REORDERING_MIN;
+        let spare = *spare;
+        let reorders = spare > SPARE_FOR_DELAY && sent_log.reordering_seen() > REORDERING_MIN;
         let mut datagram = None;
         let mut sent = None;
         let plan = |frame: FrameId, shape: FrameShape| {
             let main = frame.camera == Camera::MAIN;
-            protection.as_mut().map_or(0, |p| p.plan.parity(&estimate, shape.count, main, reorders))
+            protection.as_mut().map_or(0, |p| p.plan.parity(&estimate, shape.count, main, spare, reorders))
         };
         let finished = queue.pop(payload_max, plan, |cut| {
             let range = cut.shape.range(cut.index);
@@ -197,5 +198,7 @@ impl VideoSender {
 const TRANSPORT_BYTES: usize = 26;
 /// Bytes of frames over which the overhead fades by half: a second of the default workload.
 const OVERHEAD_BYTES: f64 = 800_000.0;
+/// Beside so much parity for loss it does no harm to send some against reordering.
+const SPARE_FOR_DELAY: f64 = 0.7;
 /// Reordering by less than this does not hold a frame up.
 const REORDERING_MIN: Span = Span::from_millis(5);
