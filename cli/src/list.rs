@@ -106,8 +106,8 @@ fn packets_per_s(workload: &Workload, settings: &Settings) -> f64 {
 fn parity_packets(fec: &Fec, parts: f64) -> f64 {
     match (fec.kind, fec.amount) {
         (FecKind::None, _) => 0.0,
-        (FecKind::Block, FecAmount::Fixed) => (parts * fec.ratio.as_f64()).ceil(),
-        (FecKind::Block, FecAmount::Adaptive) => 1.0,
+        (FecKind::Block | FecKind::Window, FecAmount::Fixed) => (parts * fec.ratio.as_f64()).ceil(),
+        (FecKind::Block | FecKind::Window, FecAmount::Adaptive) => 1.0,
     }
 }
 

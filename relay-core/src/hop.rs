@@ -15,7 +15,7 @@ use crate::machine::{Counters, Snapshot};
 use crate::pacer::{Pacer, PacingRate};
 use crate::settings::Settings;
 use crate::video::{VideoQueue, VideoSender};
-use crate::wire::{Feedback, VIDEO_HEADER_BYTES};
+use crate::wire::Feedback;
 
 /// A connection and everything that waits to be sent on it.
 pub(crate) struct Hop {
@@ -229,7 +229,7 @@ impl Hop {
             }
             return false;
         }
-        let payload_max = bytes_max.saturating_sub(VIDEO_HEADER_BYTES);
+        let payload_max = bytes_max.saturating_sub(self.video.head_bytes());
         let one_way = self.one_way();
         if !self.video_as_datagrams || !self.video.is_ready(now, one_way, payload_max) {
             self.gate.set_held(Held::Data);

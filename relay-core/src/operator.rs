@@ -116,6 +116,11 @@ impl Operator {
         while let Some(message) = self.end.poll_message() {
             match message {
                 Message::Video(header, payload) => self.take_video(now, &header, payload),
+                Message::Parity(parity, symbol) => {
+                    self.received.insert(now, parity.seq);
+                    self.frames.insert_parity(&parity, &symbol);
+                    self.take_recovered(now);
+                }
                 Message::Poses(_) | Message::Commands(_) | Message::Feedback(_) | Message::Resize(_) => {
                     self.malformed();
                 }
@@ -128,7 +133,24 @@ impl Operator {
 
     fn take_video(&mut self, now: Time, header: &VideoHeader, payload: Bytes) {
         self.received.insert(now, header.seq);
-        match self.frames.insert(now, header, payload) {
+        let outcome = self.frames.insert(now, header, payload);
+        self.take_outcome(header, outcome);
+        self.take_recovered(now);
+    }
+
+    /// Takes the fragments that parity over the sliding window made known.
+    fn take_recovered(&mut self, now: Time) {
+        while let Some((header, outcome)) = self.frames.poll_recovered(now) {
+            self.take_outcome(&header, outcome);
+        }
+        if self.frames.take_contradictions() > 0 {
+            self.malformed();
+        }
+        self.forget(now);
+    }
+
+    fn take_outcome(&mut self, header: &VideoHeader, outcome: Outcome) {
+        match outcome {
             Outcome::Complete(data) => {
                 let (frame, bytes) = (header.frame, header.shape.frame_bytes);
                 self.end.events.push_back(Event::FrameDelivered { frame, bytes });
@@ -140,7 +162,6 @@ impl Operator {
             Outcome::More => {}
             Outcome::Contradiction => self.malformed(),
         }
-        self.forget(now);
     }
 
     /// The bytes of a frame that arrived as datagrams, in order of arrival. Only the last eight wait

@@ -2,7 +2,10 @@
 //!
 //! Driven by the receiver's feedback. A frame needs any `count` of its fragments and parity, so
 //! what was lost is sent again only as far as what is still under way cannot complete it, and only
-//! while it can arrive before the repair deadline.
+//! while it can arrive before the repair deadline. Where parity is over a sliding window, what is under
+//! way is counted over the window and not over the frame.
+
+mod cover;
 
 use std::collections::VecDeque;
 
@@ -11,7 +14,9 @@ use units::{Span, Time};
 use crate::event::FrameId;
 use crate::settings;
 use crate::video::{Finished, FrameBuffer};
-use crate::wire::FrameShape;
+use crate::wire::{FrameShape, VideoHeader, WindowParity};
+
+use self::cover::Cover;
 
 #[derive(Debug)]
 struct Record {
@@ -29,6 +34,8 @@ struct Record {
     lost: Vec<u16>,
     /// Fragments to send again, and so whether it waits in `wanted`.
     due: u32,
+    /// The numbers of its fragments as source symbols of the sliding window, where there is one.
+    sources: Vec<u32>,
 }
 
 /// A fragment to send again.
@@ -38,6 +45,7 @@ pub(crate) struct Again<'a> {
     pub(crate) shape: FrameShape,
     pub(crate) parity: u8,
     pub(crate) index: u16,
+    pub(crate) source: Option<u32>,
     pub(crate) buffer: &'a FrameBuffer,
 }
 
@@ -49,17 +57,21 @@ pub(crate) struct Repair {
     bytes: u64,
     /// Frames with something to send again, in the order in which that became known.
     wanted: VecDeque<FrameId>,
+    /// Where parity is over a sliding window.
+    cover: Option<Cover>,
     sent_again: u64,
     limit_hits: u64,
 }
 
 impl Repair {
-    pub(crate) fn new(settings: &settings::Repair) -> Self {
+    /// `window` says that parity is over a sliding window.
+    pub(crate) fn new(settings: &settings::Repair, window: bool) -> Self {
         Self {
             settings: settings.clone(),
             records: VecDeque::new(),
             bytes: 0,
             wanted: VecDeque::new(),
+            cover: (window && settings.enabled).then(Cover::default),
             sent_again: 0,
             limit_hits: 0,
         }
@@ -76,12 +88,14 @@ impl Repair {
     }
 
     /// Notes that a fragment or parity of a frame is sent for the first time.
-    pub(crate) fn on_sent(&mut self, now: Time, frame: FrameId, shape: FrameShape, parity: u8, index: u16) {
+    pub(crate) fn on_sent(&mut self, now: Time, header: &VideoHeader) {
         if !self.settings.enabled {
             return;
         }
+        let VideoHeader { frame, index, shape, parity, source, .. } = *header;
         if let Some(record) = self.record(frame) {
             record.outstanding += 1;
+            record.sources.extend(source);
             if index >= shape.count {
                 record.parity_to_come = record.parity_to_come.saturating_sub(1);
             }
@@ -98,6 +112,7 @@ impl Repair {
             parity_to_come: u32::from(parity),
             lost: Vec::new(),
             due: 0,
+            sources: source.into_iter().collect(),
         });
     }
 
@@ -110,6 +125,30 @@ impl Repair {
         record.buffer = Some(buffer);
         self.bytes += bytes;
         self.consider(frame);
+    }
+
+    /// Notes that parity over a sliding window is sent.
+    pub(crate) fn on_window_parity_sent(&mut self, number: u32, parity: &WindowParity) {
+        if let Some(cover) = &mut self.cover {
+            cover.on_parity_sent(number, parity);
+        }
+    }
+
+    /// Notes that parity over a sliding window is missing, or came after all.
+    pub(crate) fn set_window_parity_missing(&mut self, number: u32, missing: bool) {
+        if let Some(cover) = &mut self.cover {
+            cover.set_missing(number, missing);
+            self.consider_window();
+        }
+    }
+
+    /// Notes how much parity over a sliding window is still to be sent.
+    pub(crate) fn set_window_parity_owed(&mut self, owed: u32) {
+        if let Some(cover) = &mut self.cover
+            && cover.set_owed(owed) > owed
+        {
+            self.consider_window();
+        }
     }
 
     /// Notes that parity of a frame will not be sent after all.
@@ -127,6 +166,10 @@ impl Repair {
         if index < record.shape.count && !record.lost.contains(&index) {
             record.lost.push(index);
         }
+        let source = record.source(index);
+        if let (Some(source), Some(cover)) = (source, &mut self.cover) {
+            cover.on_lost(source, frame);
+        }
         self.consider(frame);
     }
 
@@ -137,6 +180,11 @@ impl Repair {
             record.lost.retain(|lost| *lost != index);
             if record.short_by() <= 0 {
                 record.due = 0;
+            }
+            let source = record.source(index);
+            if let (Some(source), Some(cover)) = (source, &mut self.cover) {
+                cover.on_found(source);
+                self.consider_window();
             }
         }
     }
@@ -164,13 +212,20 @@ impl Repair {
         let Some(record) = self.record(frame) else { return };
         let Some(buffer) = &record.buffer else { return };
         let index = record.lost.remove(0);
-        send(Again { frame, shape: record.shape, parity: record.parity, index, buffer });
+        let source = record.source(index);
+        send(Again { frame, shape: record.shape, parity: record.parity, index, source, buffer });
         record.outstanding += 1;
         record.due = record.due.saturating_sub(1);
+        if let (Some(source), Some(cover)) = (source, &mut self.cover) {
+            cover.on_found(source);
+        }
         self.sent_again += 1;
     }
 
     fn consider(&mut self, frame: FrameId) {
+        if self.cover.is_some() {
+            return self.consider_window();
+        }
         let spare = self.settings.spare;
         let Some(record) = self.record(frame) else { return };
         let short_by = u32::try_from(record.short_by()).unwrap_or(0);
@@ -181,6 +236,23 @@ impl Repair {
         record.due = short_by + spare;
         if !was_wanted {
             self.wanted.push_back(frame);
+        }
+    }
+
+    /// Works out anew what the window's parity leaves to be sent again.
+    fn consider_window(&mut self) {
+        let Some(cover) = &self.cover else { return };
+        let uncovered = cover.uncovered();
+        for record in self.records.iter_mut().filter(|record| record.buffer.is_some()) {
+            if record.lost.is_empty() {
+                continue;
+            }
+            let due = uncovered.iter().filter(|frame| **frame == record.frame).count() as u32;
+            let was_wanted = record.due > 0;
+            record.due = if due > 0 { due + self.settings.spare } else { 0 };
+            if !was_wanted && due > 0 {
+                self.wanted.push_back(record.frame);
+            }
         }
     }
 
@@ -210,6 +282,11 @@ impl Record {
     fn short_by(&self) -> i64 {
         i64::from(self.shape.count) - i64::from(self.outstanding) - i64::from(self.parity_to_come)
     }
+
+    /// The number of a fragment as a source symbol.
+    fn source(&self, index: u16) -> Option<u32> {
+        self.sources.get(usize::from(index)).copied()
+    }
 }
 
 /// Frames remembered: over ten seconds of the default workload.
@@ -235,13 +312,17 @@ mod tests {
         let data = Bytes::from(vec![1; 10_000]);
         let shape = FrameShape::cut(10_000, 1_000).expect("in range");
         for index in 0..shape.count {
-            repair.on_sent(T0, id(number), shape, parity, index);
+            repair.on_sent(T0, &header(number, shape, parity, index));
         }
         let buffer = FrameBuffer::whole(data);
         repair.keep(Finished { frame: id(number), since: T0, shape, parity, buffer });
         for index in 0..u16::from(parity) {
-            repair.on_sent(T0, id(number), shape, parity, shape.count + index);
+            repair.on_sent(T0, &header(number, shape, parity, shape.count + index));
         }
+    }
+
+    fn header(number: u32, shape: FrameShape, parity: u8, index: u16) -> VideoHeader {
+        VideoHeader { seq: 0, frame: id(number), index, shape, parity, source: None }
     }
 
     fn again(repair: &mut Repair, now: Time) -> Vec<u16> {
@@ -253,7 +334,7 @@ mod tests {
     }
 
     fn repair(spare: u32) -> Repair {
-        Repair::new(&settings::Repair { spare, ..settings::Repair::default() })
+        Repair::new(&settings::Repair { spare, ..settings::Repair::default() }, false)
     }
 
     #[test]
@@ -307,6 +388,35 @@ mod tests {
         repair.on_lost(id(0), 3);
         repair.on_found(id(0), 3);
         assert!(again(&mut repair, T0).is_empty());
+    }
+
+    #[test]
+    fn parity_of_a_later_frame_spares_the_repair_of_an_earlier_one() {
+        let mut repair = Repair::new(&settings::Repair { spare: 0, ..settings::Repair::default() }, true);
+        let shape = FrameShape::cut(10_000, 1_000).expect("in range");
+        let parity = |end: u8| WindowParity { seq: 0, first: 0, count: end, row: 0 };
+        let mut source = 0;
+        for number in 0..2 {
+            for index in 0..shape.count {
+                repair.on_sent(T0, &VideoHeader { source: Some(source), ..header(number, shape, 0, index) });
+                source += 1;
+            }
+            let buffer = FrameBuffer::whole(Bytes::from(vec![1; 10_000]));
+            repair.keep(Finished { frame: id(number), since: T0, shape, parity: 0, buffer });
+            repair.on_window_parity_sent(number, &parity(source as u8));
+        }
+        repair.on_lost(id(0), 3);
+        repair.on_lost(id(0), 4);
+        assert!(again(&mut repair, T0).is_empty(), "the second frame's parity is under way");
+        repair.set_window_parity_missing(1, true);
+        assert_eq!(again(&mut repair, T0), [3], "either will do");
+        repair.on_found(id(0), 4);
+        repair.on_lost(id(1), 0);
+        assert_eq!(again(&mut repair, T0), [0], "the first frame's parity is not over the second");
+        repair.on_lost(id(0), 3);
+        assert!(again(&mut repair, T0).is_empty(), "now the first frame's parity is free");
+        repair.on_lost(id(0), 5);
+        assert_eq!(again(&mut repair, T0).len(), 1);
     }
 
     #[test]

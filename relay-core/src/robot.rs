@@ -75,7 +75,7 @@ impl Robot {
                     let asked = |(camera, share)| Event::FrameSizeAsked { camera, share };
                     self.end.events.extend(request.shares.into_iter().map(asked));
                 }
-                Message::Video(..) | Message::Poses(_) | Message::Feedback(_) => {
+                Message::Video(..) | Message::Parity(..) | Message::Poses(_) | Message::Feedback(_) => {
                     if let Some(hop) = self.end.hop_mut() {
                         hop.malformed += 1;
                     }

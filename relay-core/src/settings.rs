@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Share, Size, Span};
 
+use crate::wire::WINDOW_MAX;
+
 /// A relay configuration.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -213,6 +215,11 @@ impl Default for Repair {
 pub struct Fec {
     /// Whether and how. Default `"block"`.
     pub kind: FecKind,
+    /// With `kind = "window"`: how many packets of frames, of all cameras and in the order they were sent, each
+    /// parity packet protects. Default 64, some 0.2 s of the default workload. More lets a later
+    /// frame's parity help for longer, and costs work and a receiver that solves for more that is under
+    /// way; fewer than a frame has leaves its first packets unprotected. Range 2 to 128.
+    pub window: u32,
     /// How much. Default `"adaptive"`.
     pub amount: FecAmount,
     /// With `amount = "fixed"`: parity packets for each packet of a frame. Default `"50 %"`.
@@ -245,6 +252,7 @@ impl Default for Fec {
     fn default() -> Self {
         Self {
             kind: FecKind::Block,
+            window: 64,
             amount: FecAmount::Adaptive,
             ratio: Share::from_parts_per_billion(500_000_000),
             residual_main: Share::from_parts_per_billion(3_000_000),
@@ -264,6 +272,10 @@ pub enum FecKind {
     None,
     /// Reed-Solomon parity over the packets of one frame.
     Block,
+    /// Parity over the last packets of all frames (a sliding window as in RFC 8681): a burst that kills more of a
+    /// frame than its own parity makes up for is made up for by the next frames' parity. As much of it
+    /// as with `"block"`, and it yields alike; each packet carries three bytes more.
+    Window,
 }
 
 /// How the amount of parity is chosen.
@@ -496,6 +508,8 @@ impl Settings {
         let repair = self.repair.deadline;
         check("repair.deadline", within(repair, 10, 60_000), &repair, "10 ms to 60 s");
         check("repair.spare", self.repair.spare <= 16, &self.repair.spare, "0 to 16");
+        let window = self.fec.window;
+        check("fec.window", (2..=u32::from(WINDOW_MAX)).contains(&window), &window, "2 to 128");
         let floor = self.resize.floor;
         let floor_low = Share::from_parts_per_billion(10_000_000);
         check("resize.floor", floor >= floor_low, &floor, "1 % to 100 %");

@@ -7,12 +7,14 @@
 mod codec;
 mod feedback;
 mod hello;
+mod parity;
 mod pose;
 mod resize;
 mod video;
 
 pub(crate) use feedback::{Arrival, Feedback, SeqRange};
 pub(crate) use hello::{HELLO_BYTES, Hello, WELCOME_BYTES, Welcome, WelcomeStatus};
+pub(crate) use parity::{SYMBOL_HEAD_BYTES, WINDOW_PARITY_BYTES, WindowParity};
 pub(crate) use pose::{PoseBatch, PoseEntry};
 pub(crate) use resize::ResizeRequest;
 pub(crate) use video::{FrameShape, VIDEO_HEADER_BYTES, VideoHeader};
@@ -30,6 +32,9 @@ pub const FRAME_BYTES_MAX: u32 = 4 << 20;
 
 /// Fragments that a frame can be cut into.
 pub const FRAGMENTS_MAX: u16 = 8192;
+
+/// Fragments that one parity packet of the sliding window can protect, and rows of its code.
+pub const WINDOW_MAX: u8 = 128;
 
 /// What is wrong with received bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -53,6 +58,8 @@ pub enum Malformed {
 pub(crate) enum Message {
     /// A part of a frame.
     Video(VideoHeader, Bytes),
+    /// Parity over a sliding window of fragments.
+    Parity(WindowParity, Bytes),
     /// Poses from the operator.
     Poses(PoseBatch),
     /// Commands for the robot.
@@ -68,6 +75,8 @@ const TYPE_POSES: u8 = 2;
 const TYPE_COMMANDS: u8 = 3;
 const TYPE_FEEDBACK: u8 = 4;
 const TYPE_RESIZE: u8 = 6;
+const TYPE_SOURCE: u8 = 7;
+const TYPE_PARITY: u8 = 8;
 
 /// The first byte of a message of type `kind`.
 const fn tag(kind: u8) -> u8 {
@@ -84,11 +93,17 @@ impl Message {
         let mut reader = codec::Reader::new(datagram);
         reader.u8()?;
         match first & 0x0f {
-            TYPE_VIDEO => {
-                let header = VideoHeader::decode(&mut reader)?;
+            kind @ (TYPE_VIDEO | TYPE_SOURCE) => {
+                let header = VideoHeader::decode(&mut reader, kind == TYPE_SOURCE)?;
                 let payload = reader.rest();
                 header.check_payload(payload.len())?;
                 Ok(Self::Video(header, payload))
+            }
+            TYPE_PARITY => {
+                let parity = WindowParity::decode(&mut reader)?;
+                let symbol = reader.rest();
+                WindowParity::check_symbol(symbol.len())?;
+                Ok(Self::Parity(parity, symbol))
             }
             TYPE_POSES => PoseBatch::decode(&mut reader).map(Self::Poses),
             TYPE_COMMANDS => PoseBatch::decode(&mut reader).map(Self::Commands),
@@ -115,7 +130,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_datagram_makes_the_decoder_panic(mut bytes: Vec<u8>, kind in 0u8..8) {
+        fn no_datagram_makes_the_decoder_panic(mut bytes: Vec<u8>, kind in 0u8..16) {
             if let Some(first) = bytes.first_mut() {
                 *first = tag(kind);
             }

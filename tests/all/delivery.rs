@@ -2,9 +2,9 @@
 //! not happen.
 
 use bench::End;
-use bench::relay_core::settings::{DeliveryKind, FecAmount, FecKind};
+use bench::relay_core::settings::{CongestionKind, DeliveryKind, FecAmount, FecKind};
 use bench::relay_core::{DropReason, Event, Machine, Role, Settings};
-use bench::units::Span;
+use bench::units::{Share, Span};
 use tests::trio::{Fate, Trio};
 use tests::unprotected;
 
@@ -208,4 +208,72 @@ fn nothing_is_sent_again_that_cannot_arrive_in_time() {
     let trio = two_lossy_seconds(&settings);
     assert!(trio.delivered(0).len() < 30);
     assert_eq!(trio.relay.snapshot(trio.now, Role::Operator).counters.packets_sent_again, 0);
+}
+
+/// Wrist frames every 66 ms with a quarter of parity, on a wire of 150 ms each way that kills the first six
+/// packets of frame 10; repair is on. When frame 10 was there, after it was handed over.
+fn a_burst_in_frame_ten(kind: FecKind) -> (Trio, Option<Span>) {
+    let mut settings = Settings::default();
+    settings.congestion.kind = CongestionKind::Open;
+    settings.fec.kind = kind;
+    settings.fec.amount = FecAmount::Fixed;
+    settings.fec.ratio = Share::from_f64(0.25);
+    let mut trio = Trio::joined(&settings);
+    let far = |from, to| from != End::Robot && to != End::Robot;
+    let late = move |from, to| if far(from, to) { Fate::Late(Span::from_millis(150)) } else { Fate::Arrive };
+    let mut begun = trio.now;
+    for number in 0..17 {
+        let mut to_kill = if number == 10 { 6 } else { 0 };
+        trio.wire(move |from, to, bytes| {
+            if (from, to) == (End::Relay, End::Operator) && bytes.len() > 600 && to_kill > 0 {
+                to_kill -= 1;
+                return Fate::Lose;
+            }
+            late(from, to)
+        });
+        if number == 10 {
+            begun = trio.now;
+        }
+        trio.frame(1, number, 20_000);
+        trio.run_for(Span::from_millis(66));
+    }
+    trio.run_for(SECOND);
+    let ten = |event: &Event| matches!(event, Event::FrameDelivered { frame, .. } if frame.number == 10);
+    let at = trio.events.iter().find(|(_, _, event)| ten(event)).map(|(at, ..)| at.since(begun));
+    (trio, at)
+}
+
+#[test]
+fn the_next_frame_s_parity_recovers_a_burst_that_the_frame_s_own_cannot() {
+    let (mut trio, after) = a_burst_in_frame_ten(FecKind::Window);
+    // One way, and the time to the next frame: long before anything could have been sent again.
+    let after = after.expect("it is recovered");
+    assert!(after > Span::from_millis(66 + 150) && after < Span::from_millis(66 + 150 + 20), "{after}");
+    assert_eq!(trio.delivered(1).len(), 17);
+    let counters = trio.relay.snapshot(trio.now, Role::Operator).counters;
+    assert_eq!(counters.packets_sent_again, 0, "nothing is sent again that parity under way recovers");
+    assert!(counters.app_packets_lost >= 6, "{counters:?}");
+    let end = trio.operator.snapshot(trio.now, Role::Operator).counters;
+    assert_eq!((end.frames_restored, end.malformed, end.limit_hits), (1, 0, 0));
+    let frames: Vec<_> = std::iter::from_fn(|| trio.operator.take_frame()).collect();
+    assert!(frames.iter().any(|(frame, _)| frame.number == 10));
+    assert!(frames.iter().all(|(_, data)| data.len() == 20_000 && data.iter().all(|byte| *byte == 1)));
+
+    // The same with parity within frames waits for a round trip.
+    let (trio, after) = a_burst_in_frame_ten(FecKind::Block);
+    assert!(after.expect("it is repaired") > Span::from_millis(450), "{after:?}");
+    assert!(trio.relay.snapshot(trio.now, Role::Operator).counters.packets_sent_again >= 2);
+}
+
+#[test]
+fn repair_sends_again_only_what_the_window_s_parity_leaves() {
+    let mut settings = Settings::default();
+    settings.fec.kind = FecKind::Window;
+    settings.fec.amount = FecAmount::Fixed;
+    settings.fec.ratio = Share::from_f64(0.05);
+    let trio = two_lossy_seconds(&settings);
+    assert_eq!(trio.delivered(0).len(), 34);
+    let counters = trio.relay.snapshot(trio.now, Role::Operator).counters;
+    assert!(counters.packets_sent_again < counters.app_packets_lost, "{counters:?}");
+    assert_eq!(trio.operator.snapshot(trio.now, Role::Operator).counters.malformed, 0);
 }

@@ -1,6 +1,7 @@
 //! Nothing that comes from the network makes a machine panic or loses it its session.
 
 use bench::End;
+use bench::relay_core::settings::{FecAmount, FecKind};
 use bench::relay_core::{Machine, Role, Settings};
 use bench::units::Span;
 use proptest::prelude::*;
@@ -65,9 +66,15 @@ proptest! {
     /// the transport accepted.
     #[test]
     fn malformed_messages_are_counted_and_dropped(
-        offset in 1usize..60, flip in 1u8.., frames in 5u32..15, toward_relay: bool,
+        offset in 1usize..60, flip in 1u8.., frames in 5u32..15, toward_relay: bool, window: bool,
     ) {
-        let mut trio = Trio::joined(&Settings::default());
+        let mut settings = Settings::default();
+        if window {
+            // Parity for every frame, so that there is some to damage.
+            settings.fec.kind = FecKind::Window;
+            settings.fec.amount = FecAmount::Fixed;
+        }
+        let mut trio = Trio::joined(&settings);
         trio.wire(move |from, to, bytes| {
             let hit = if toward_relay { to == End::Relay } else { from == End::Relay };
             // From the end of a packet: before the tag lies the payload of the application's message.
@@ -90,5 +97,7 @@ proptest! {
             let counters = trio.relay.snapshot(now, role).counters;
             prop_assert!(counters.malformed <= counters.packets_received);
         }
+        let counters = trio.operator.snapshot(now, Role::Operator).counters;
+        prop_assert!(counters.malformed <= counters.packets_received);
     }
 }

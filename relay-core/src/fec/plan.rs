@@ -59,6 +59,9 @@ impl Plan {
     /// Parity fragments for a frame of `count` fragments of the main camera, or of a wrist.
     /// `spare` is what the link takes beside all frames at full size, as a share of those; `reorders` says
     /// that the link reorders packets and has room.
+    ///
+    /// It is the same where parity is over a sliding window: a share of frames that is left over by its own
+    /// parity then waits for the next frame's.
     pub(crate) fn parity(
         &mut self,
         estimate: &LossEstimate,
@@ -146,6 +149,14 @@ const MIN_BURSTS: f64 = 2.0;
 const PARITY_MAX: u8 = 64;
 /// Frames of more fragments get no parity: the computation would cost more than it is worth.
 const COUNT_MAX: u16 = 256;
+
+/// [`more_lost_than`] for a known channel, which other codes are held against.
+#[cfg(test)]
+pub(super) fn lost_beyond(share: f64, burst: f64, count: usize, parity: usize) -> f64 {
+    let packets = 1e6;
+    let lost = packets * share;
+    more_lost_than(&LossEstimate { packets, lost, bursts: lost / burst }, count, parity)
+}
 
 #[cfg(test)]
 mod tests {

@@ -40,11 +40,13 @@ struct Entry {
     missed: bool,
 }
 
-/// A fragment of a frame, or parity.
+/// What a datagram carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) frame: FrameId,
-    pub(crate) index: u16,
+pub(crate) enum Piece {
+    /// A fragment of a frame, or parity of it.
+    Part { frame: FrameId, index: u16 },
+    /// The nth parity packet over the sliding window.
+    WindowParity { number: u32 },
 }
 
 /// News of a piece, for repair.
@@ -327,7 +329,8 @@ mod tests {
     use super::*;
     use crate::wire::{Arrival, SeqRange};
 
-    const PIECE: Piece = Piece { frame: FrameId { camera: crate::event::Camera::MAIN, number: 0 }, index: 0 };
+    const PIECE: Piece =
+        Piece::Part { frame: FrameId { camera: crate::event::Camera::MAIN, number: 0 }, index: 0 };
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)

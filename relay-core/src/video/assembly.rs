@@ -138,7 +138,14 @@ mod tests {
 
     fn header(number: u32, index: u16, count: u16) -> VideoHeader {
         let shape = FrameShape { frame_bytes: u32::from(count) * 10, count };
-        VideoHeader { seq: 0, frame: FrameId { camera: Camera(2), number }, index, shape, parity: 2 }
+        VideoHeader {
+            seq: 0,
+            frame: FrameId { camera: Camera(2), number },
+            index,
+            shape,
+            parity: 2,
+            source: None,
+        }
     }
 
     const T0: Time = Time::from_nanos(5_000_000_000);

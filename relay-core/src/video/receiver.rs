@@ -7,13 +7,15 @@ use units::{Span, Time};
 
 use super::{Assembly, FrameBuffer, Progress};
 use crate::event::FrameId;
-use crate::fec::Codec;
-use crate::wire::VideoHeader;
+use crate::fec::{Codec, WindowDecoder};
+use crate::wire::{VideoHeader, WindowParity};
 
 #[derive(Debug)]
 struct Partial {
     buffer: FrameBuffer,
     shards: Vec<(u8, Bytes)>,
+    /// Whether a fragment came out of the sliding window's parity.
+    recovered: bool,
 }
 
 /// A frame of which enough is there. Parity is worked out only when somebody wants the bytes.
@@ -28,6 +30,7 @@ pub(crate) struct Whole {
 pub(crate) struct FrameReceiver {
     assembly: Assembly,
     partials: BTreeMap<FrameId, Partial>,
+    window: WindowDecoder,
     bytes: u64,
     restored: u64,
     limit_hits: u64,
@@ -48,7 +51,7 @@ impl Whole {
     /// The frame's bytes. `None` if its parity does not fit its fragments, which an honest sender never
     /// makes happen.
     pub(crate) fn into_bytes(self, codec: &mut Codec) -> Option<Bytes> {
-        let Self { header, partial: Partial { mut buffer, shards } } = self;
+        let Self { header, partial: Partial { mut buffer, shards, .. } } = self;
         let whole = buffer.is_complete() || codec.decode(header.shape, header.parity, &mut buffer, &shards);
         whole.then(|| buffer.into_bytes())
     }
@@ -60,6 +63,7 @@ impl FrameReceiver {
         Self {
             assembly: Assembly::new(keep),
             partials: BTreeMap::new(),
+            window: WindowDecoder::default(),
             bytes: 0,
             restored: 0,
             limit_hits: 0,
@@ -73,11 +77,36 @@ impl FrameReceiver {
 
     /// Times something was discarded for lack of room.
     pub(crate) fn limit_hits(&self) -> u64 {
-        self.limit_hits
+        self.limit_hits + self.window.limit_hits()
     }
 
-    /// Takes a fragment or parity.
+    /// Takes a fragment, or parity of a frame. A fragment may make
+    /// [others](Self::poll_recovered) known.
     pub(crate) fn insert(&mut self, now: Time, header: &VideoHeader, payload: Bytes) -> Outcome {
+        if let Some(source) = header.source {
+            self.window.insert_source(source, header, &payload);
+        }
+        self.place(now, header, payload, false)
+    }
+
+    /// Takes parity over the sliding window, which may make fragments [known](Self::poll_recovered).
+    pub(crate) fn insert_parity(&mut self, parity: &WindowParity, symbol: &[u8]) {
+        self.window.insert_parity(parity, symbol);
+    }
+
+    /// Parity over the sliding window that contradicted what had come, since the last call.
+    pub(crate) fn take_contradictions(&mut self) -> u64 {
+        self.window.take_contradictions()
+    }
+
+    /// The next fragment that parity over the sliding window made known: from here on it is as one that
+    /// arrived.
+    pub(crate) fn poll_recovered(&mut self, now: Time) -> Option<(VideoHeader, Outcome)> {
+        let (header, payload) = self.window.poll_recovered()?;
+        Some((header, self.place(now, &header, payload, true)))
+    }
+
+    fn place(&mut self, now: Time, header: &VideoHeader, payload: Bytes, recovered: bool) -> Outcome {
         let (first, complete) = match self.assembly.insert(now, header) {
             Progress::New { first, complete } => (first, complete),
             Progress::Useless => return Outcome::More,
@@ -89,10 +118,11 @@ impl FrameReceiver {
                 return Outcome::More;
             }
             self.bytes += u64::from(header.shape.frame_bytes);
-            let partial = Partial { buffer: FrameBuffer::new(header.shape), shards: Vec::new() };
+            let partial = Partial { buffer: FrameBuffer::new(header.shape), shards: Vec::new(), recovered };
             self.partials.insert(header.frame, partial);
         }
         let Some(partial) = self.partials.get_mut(&header.frame) else { return Outcome::More };
+        partial.recovered |= recovered;
         match header.parity_index() {
             None => partial.buffer.insert(header.index, payload),
             Some(index) => partial.shards.push((index, payload)),
@@ -101,7 +131,7 @@ impl FrameReceiver {
             return Outcome::More;
         }
         let Some(partial) = self.remove(header.frame) else { return Outcome::More };
-        self.restored += u64::from(!partial.buffer.is_complete());
+        self.restored += u64::from(partial.recovered || !partial.buffer.is_complete());
         Outcome::Complete(Whole { header: *header, partial })
     }
 

@@ -1,7 +1,7 @@
 //! The sending side of frames as datagrams: what goes next of repair, frames and parity.
 //!
-//! What is sent again goes first, since its frame is already waited for; then frames; parity goes when
-//! nothing else waits. Without [`protect`](VideoSender::protect) there are only frames.
+//! What is sent again goes first, since its frame is already waited for; then frames; parity, of the frame or
+//! over a sliding window, goes when nothing else waits. Without [`protect`](VideoSender::protect) there are only frames.
 
 use bytes::Bytes;
 use units::{Span, Time};
@@ -9,11 +9,14 @@ use units::{Span, Time};
 use super::VideoQueue;
 use crate::arena::Arena;
 use crate::event::{Camera, FrameId};
-use crate::fec::{Codec, Plan, Trailing};
+use crate::fec::{Codec, Plan, Trailing, WindowEncoder};
 use crate::loss::{News, Piece, SentLog};
 use crate::repair::Repair;
-use crate::settings::Settings;
-use crate::wire::{Feedback, FrameShape, VIDEO_HEADER_BYTES, VideoHeader};
+use crate::settings::{FecKind, Settings};
+use crate::wire::{
+    Feedback, FrameShape, SYMBOL_HEAD_BYTES, VIDEO_HEADER_BYTES, VideoHeader, WINDOW_PARITY_BYTES,
+    WindowParity,
+};
 
 /// Everything between frames and datagrams.
 #[derive(Debug)]
@@ -34,6 +37,15 @@ struct Protection {
     trailing: Trailing,
     plan: Plan,
     codec: Codec,
+    /// Where parity is over a sliding window, and not within frames.
+    window: Option<Window>,
+}
+
+/// Parity over a sliding window, and how many packets of it were sent.
+#[derive(Debug)]
+struct Window {
+    encoder: WindowEncoder,
+    sent: u32,
 }
 
 impl VideoSender {
@@ -51,12 +63,22 @@ impl VideoSender {
     /// Sends parity and sends again, as the settings say.
     pub(crate) fn protect(&mut self, settings: &Settings) {
         let Settings { repair, fec, .. } = settings;
+        let window = (fec.kind == FecKind::Window)
+            .then(|| Window { encoder: WindowEncoder::new(fec.window), sent: 0 });
         self.protection = Some(Box::new(Protection {
-            repair: Repair::new(repair),
+            repair: Repair::new(repair, window.is_some()),
             trailing: Trailing::default(),
             plan: Plan::new(fec),
             codec: Codec::default(),
+            window,
         }));
+    }
+
+    /// Bytes of a datagram that a fragment's payload cannot have: what goes before it, or before it in
+    /// its parity.
+    pub(crate) fn head_bytes(&self) -> usize {
+        let window = self.protection.as_ref().is_some_and(|protection| protection.window.is_some());
+        if window { WINDOW_PARITY_BYTES + SYMBOL_HEAD_BYTES } else { VIDEO_HEADER_BYTES }
     }
 
     /// Says what the link takes beside all frames at full size, as a share of those.
@@ -70,8 +92,14 @@ impl VideoSender {
         while let Some(news) = self.sent_log.poll_news() {
             let Some(protection) = &mut self.protection else { continue };
             match news {
-                News::Missing(Piece { frame, index }) => protection.repair.on_lost(frame, index),
-                News::Found(Piece { frame, index }) => protection.repair.on_found(frame, index),
+                News::Missing(Piece::Part { frame, index }) => protection.repair.on_lost(frame, index),
+                News::Found(Piece::Part { frame, index }) => protection.repair.on_found(frame, index),
+                News::Missing(Piece::WindowParity { number }) => {
+                    protection.repair.set_window_parity_missing(number, true);
+                }
+                News::Found(Piece::WindowParity { number }) => {
+                    protection.repair.set_window_parity_missing(number, false);
+                }
             }
         }
     }
@@ -89,9 +117,16 @@ impl VideoSender {
                 protection.repair.on_parity_given_up(frame);
             }
         }
+        let mut owed = 0;
+        if let Some(window) = &mut protection.window {
+            window.encoder.give_up(now);
+            owed = window.encoder.owed();
+            protection.repair.set_window_parity_owed(owed);
+        }
         protection.repair.is_ready(now, one_way)
             || self.queue.is_ready(now, payload_max)
             || !protection.trailing.is_empty()
+            || owed > 0
     }
 
     /// The next datagram, numbered and in one piece.
@@ -104,10 +139,13 @@ impl VideoSender {
     ) -> Option<Bytes> {
         let again = self.pop_again(now, one_way, arena);
         let fragment = again.is_none().then(|| self.pop_fragment(now, payload_max, arena)).flatten();
-        let frame_bytes = fragment.as_ref().map_or(0, |bytes| bytes.len() - VIDEO_HEADER_BYTES);
-        let datagram = again.or(fragment).or_else(|| self.pop_parity(now, arena))?;
+        let (fragment, frame_bytes) = fragment.unzip();
+        let datagram = again
+            .or(fragment)
+            .or_else(|| self.pop_parity(now, arena))
+            .or_else(|| self.pop_window_parity(now, payload_max, arena))?;
         self.datagram_bytes += (datagram.len() + TRANSPORT_BYTES) as f64;
-        self.frame_bytes += frame_bytes as f64;
+        self.frame_bytes += frame_bytes.unwrap_or(0) as f64;
         if self.frame_bytes > OVERHEAD_BYTES {
             self.datagram_bytes /= 2.0;
             self.frame_bytes /= 2.0;
@@ -128,11 +166,11 @@ impl VideoSender {
         let sent_log = &mut self.sent_log;
         let mut datagram = None;
         repair.pop(|again| {
-            let seq = sent_log.assign(now, Piece { frame: again.frame, index: again.index });
+            let seq = sent_log.assign(now, Piece::Part { frame: again.frame, index: again.index });
             let (frame, shape, parity, index) = (again.frame, again.shape, again.parity, again.index);
-            let header = VideoHeader { seq, frame, index, shape, parity };
+            let header = VideoHeader { seq, frame, index, shape, parity, source: again.source };
             let range = shape.range(index);
-            datagram = Some(arena.build(VIDEO_HEADER_BYTES + range.len(), |out| {
+            datagram = Some(arena.build(header.header_bytes() + range.len(), |out| {
                 header.encode(out);
                 again.buffer.copy(&range, out);
             }));
@@ -140,43 +178,70 @@ impl VideoSender {
         datagram
     }
 
-    fn pop_fragment(&mut self, now: Time, payload_max: usize, arena: &mut Arena) -> Option<Bytes> {
+    /// The next fragment's datagram, and how many bytes of it are the frame's.
+    fn pop_fragment(&mut self, now: Time, payload_max: usize, arena: &mut Arena) -> Option<(Bytes, usize)> {
         let Self { queue, sent_log, protection, spare, .. } = self;
         let estimate = *sent_log.estimate();
         let spare = *spare;
         let reorders = spare > SPARE_FOR_DELAY && sent_log.reordering_seen() > REORDERING_MIN;
-        let mut datagram = None;
         let mut sent = None;
+        let window = protection.as_ref().and_then(|protection| protection.window.as_ref());
+        let source = window.map(|window| window.encoder.next_source());
         let plan = |frame: FrameId, shape: FrameShape| {
             let main = frame.camera == Camera::MAIN;
             protection.as_mut().map_or(0, |p| p.plan.parity(&estimate, shape.count, main, spare, reorders))
         };
         let finished = queue.pop(payload_max, plan, |cut| {
             let range = cut.shape.range(cut.index);
-            let seq = sent_log.assign(now, Piece { frame: cut.frame, index: cut.index });
-            let (frame, shape, parity, index) = (cut.frame, cut.shape, cut.parity, cut.index);
-            let header = VideoHeader { seq, frame, index, shape, parity };
-            let length = VIDEO_HEADER_BYTES + range.len();
-            datagram = Some(arena.build(length, |out| {
+            let seq = sent_log.assign(now, Piece::Part { frame: cut.frame, index: cut.index });
+            // Parity over a window is no frame's own.
+            let parity = if source.is_some() { 0 } else { cut.parity };
+            let (frame, shape, index) = (cut.frame, cut.shape, cut.index);
+            let header = VideoHeader { seq, frame, index, shape, parity, source };
+            let length = header.header_bytes() + range.len();
+            let datagram = arena.build(length, |out| {
                 header.encode(out);
                 cut.buffer.copy(&range, out);
-            }));
-            sent = Some((frame, shape, parity, index));
+            });
+            sent = Some((header, datagram));
             length as u64
         });
-        if let Some(Protection { repair, trailing, codec, .. }) = protection.as_deref_mut() {
-            if let Some((frame, shape, parity, index)) = sent {
-                repair.on_sent(now, frame, shape, parity, index);
+        let (header, datagram) = sent?;
+        let payload_bytes = datagram.len() - header.header_bytes();
+        if let Some(Protection { repair, trailing, codec, window, .. }) = protection.as_deref_mut() {
+            repair.on_sent(now, &header);
+            if let Some(window) = window {
+                window.encoder.push(header, datagram.slice(header.header_bytes()..));
             }
             if let Some(finished) = finished {
-                if finished.parity > 0 {
+                if let Some(window) = window {
+                    window.encoder.owe(now, finished.parity);
+                    repair.set_window_parity_owed(window.encoder.owed());
+                } else if finished.parity > 0 {
                     let shards = codec.encode(finished.shape, finished.parity, &finished.buffer);
                     trailing.push(now, finished.frame, finished.shape, finished.parity, shards);
                 }
                 repair.keep(finished);
             }
         }
-        datagram
+        Some((datagram, payload_bytes))
+    }
+
+    fn pop_window_parity(&mut self, now: Time, payload_max: usize, arena: &mut Arena) -> Option<Bytes> {
+        let Protection { repair, window, .. } = &mut **self.protection.as_mut()?;
+        let Window { encoder, sent } = window.as_mut()?;
+        let (parity, symbol) = encoder.pop(payload_max)?;
+        let number = *sent;
+        *sent = sent.wrapping_add(1);
+        let seq = self.sent_log.assign(now, Piece::WindowParity { number });
+        let parity = WindowParity { seq, ..parity };
+        let datagram = arena.build(WINDOW_PARITY_BYTES + symbol.len(), |out| {
+            parity.encode(out);
+            symbol.write(out);
+        });
+        repair.on_window_parity_sent(number, &parity);
+        repair.set_window_parity_owed(encoder.owed());
+        Some(datagram)
     }
 
     fn pop_parity(&mut self, now: Time, arena: &mut Arena) -> Option<Bytes> {
@@ -184,9 +249,9 @@ impl VideoSender {
         let piece = trailing.pop()?;
         let (frame, shape, parity) = (piece.frame, piece.shape, piece.parity);
         let index = shape.count + u16::from(piece.index);
-        let seq = self.sent_log.assign(now, Piece { frame, index });
-        repair.on_sent(now, frame, shape, parity, index);
-        let header = VideoHeader { seq, frame, index, shape, parity };
+        let seq = self.sent_log.assign(now, Piece::Part { frame, index });
+        let header = VideoHeader { seq, frame, index, shape, parity, source: None };
+        repair.on_sent(now, &header);
         Some(arena.build(VIDEO_HEADER_BYTES + piece.payload.len(), |out| {
             header.encode(out);
             out.extend_from_slice(&piece.payload);

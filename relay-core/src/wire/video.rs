@@ -3,11 +3,14 @@
 use bytes::{BufMut, BytesMut};
 
 use super::codec::Reader;
-use super::{CAMERAS_MAX, FRAGMENTS_MAX, FRAME_BYTES_MAX, Malformed, TYPE_VIDEO, tag};
+use super::{CAMERAS_MAX, FRAGMENTS_MAX, FRAME_BYTES_MAX, Malformed, TYPE_SOURCE, TYPE_VIDEO, tag};
 use crate::event::{Camera, FrameId};
 
 /// Bytes before the payload of a video datagram.
 pub(crate) const VIDEO_HEADER_BYTES: usize = 19;
+
+/// The same where the fragment is a source symbol of the sliding window.
+const SOURCE_HEADER_BYTES: usize = 22;
 
 /// How a frame is cut: `count` fragments of equal size, the last one shorter where it must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +32,7 @@ impl FrameShape {
         Self { frame_bytes, count }.checked()
     }
 
-    fn checked(self) -> Option<Self> {
+    pub(super) fn checked(self) -> Option<Self> {
         let in_range = (1..=FRAME_BYTES_MAX).contains(&self.frame_bytes)
             && (1..=FRAGMENTS_MAX).contains(&self.count)
             // Every fragment carries something.
@@ -65,32 +68,43 @@ pub(crate) struct VideoHeader {
     pub(crate) shape: FrameShape,
     /// Parity fragments that belong to the frame.
     pub(crate) parity: u8,
+    /// Its number among the source symbols of the sliding window, where there is one; then there is no
+    /// parity of the frame.
+    pub(crate) source: Option<u32>,
 }
 
 impl VideoHeader {
     pub(crate) fn encode(&self, out: &mut BytesMut) {
-        out.put_u8(tag(TYPE_VIDEO));
+        out.put_u8(tag(if self.source.is_some() { TYPE_SOURCE } else { TYPE_VIDEO }));
         out.put_u8(self.frame.camera.0);
         out.put_u32(self.seq);
         out.put_u32(self.frame.number);
         out.put_u32(self.shape.frame_bytes);
         out.put_u16(self.shape.count);
         out.put_u16(self.index);
-        out.put_u8(self.parity);
+        match self.source {
+            None => out.put_u8(self.parity),
+            Some(source) => out.put_u32(source),
+        }
     }
 
-    pub(super) fn decode(reader: &mut Reader) -> Result<Self, Malformed> {
+    /// Bytes before the payload.
+    pub(crate) fn header_bytes(&self) -> usize {
+        if self.source.is_some() { SOURCE_HEADER_BYTES } else { VIDEO_HEADER_BYTES }
+    }
+
+    pub(super) fn decode(reader: &mut Reader, is_source: bool) -> Result<Self, Malformed> {
         let camera = Camera(reader.u8()?);
         let seq = reader.u32()?;
         let number = reader.u32()?;
         let shape = FrameShape { frame_bytes: reader.u32()?, count: reader.u16()? };
         let index = reader.u16()?;
-        let parity = reader.u8()?;
+        let (parity, source) = if is_source { (0, Some(reader.u32()?)) } else { (reader.u8()?, None) };
         let shape = shape.checked().ok_or(Malformed::Field)?;
         if usize::from(camera.0) >= CAMERAS_MAX || index >= shape.count + u16::from(parity) {
             return Err(Malformed::Field);
         }
-        Ok(Self { seq, frame: FrameId { camera, number }, index, shape, parity })
+        Ok(Self { seq, frame: FrameId { camera, number }, index, shape, parity, source })
     }
 
     /// Whether a payload of `length` is what this fragment must carry.
@@ -148,13 +162,17 @@ mod tests {
                 index: pick % (shape.count + u16::from(parity)),
                 shape,
                 parity,
+                source: None,
             };
+            let source = VideoHeader { source: Some(number ^ seq), parity: 0, index: header.index % shape.count, ..header };
+            for header in [header, source] {
             let mut out = BytesMut::new();
             header.encode(&mut out);
-            prop_assert_eq!(out.len(), VIDEO_HEADER_BYTES);
+            prop_assert_eq!(out.len(), header.header_bytes());
             let payload = Bytes::from(vec![7; header.payload_bytes()]);
             out.extend_from_slice(&payload);
             prop_assert_eq!(Message::decode(out.freeze()), Ok(Message::Video(header, payload)));
+            }
         }
     }
 }
