@@ -2,7 +2,7 @@
 
 /// Names of the built-in scenarios; the first is what runs when none is named.
 pub fn builtin_scenario_names() -> &'static [&'static str] {
-    &["seed-matrix", "seed-before-after", "best", "laws"]
+    &["seed-matrix", "seed-before-after", "best", "laws", "fec"]
 }
 
 /// The text of a built-in scenario.
@@ -12,6 +12,7 @@ pub fn builtin_scenario(name: &str) -> Option<&'static str> {
         "seed-before-after" => Some(include_str!("../../scenarios/seed-before-after.toml")),
         "best" => Some(include_str!("../../scenarios/best.toml")),
         "laws" => Some(include_str!("../../scenarios/laws.toml")),
+        "fec" => Some(include_str!("../../scenarios/fec.toml")),
         _ => None,
     }
 }
