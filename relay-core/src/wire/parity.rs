@@ -112,7 +112,7 @@ mod tests {
             WindowParity { seq, first, count, row }.encode(&mut out);
             out.resize(WINDOW_PARITY_BYTES + length, 0);
             let good = (1..=128).contains(&count) && row < 128 && (14..=9_000).contains(&length)
-                && u64::from(first) + u64::from(count) <= u64::from(u32::MAX);
+                && first.checked_add(count.into()).is_some();
             let decoded = Message::decode(out.freeze());
             prop_assert_eq!(decoded.is_ok(), good, "{:?}", decoded.map(drop));
         }
