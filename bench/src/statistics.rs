@@ -4,6 +4,8 @@
 //! rank ⌈p · n ÷ 100⌉ (at least 1). It is always a value that occurred, never an interpolation, and
 //! one infinite value never bleeds into a percentile below it.
 
+pub mod paired;
+
 /// The nearest-rank `percent`-th percentile of `sorted`, which is ascending; `None` when empty.
 ///
 /// `missing` more values count as larger than all of `sorted`; a percentile that falls on one of

@@ -23,7 +23,11 @@ mod trace;
 pub use frames::FrameRow;
 pub use recorder::Recorder;
 pub use seconds::{CameraSecondRow, LinkSecondRow, RelaySecondRow, SecondRow};
-pub use summary::{Grid, ReferenceRow, Summary};
+pub use summary::{GateRow, Grid, ReferenceRow, Summary};
+
+/// Version of what the metrics mean. It grows when the same events give another number under the same
+/// name, so that results from before and after are not compared.
+pub const VERSION: u32 = 1;
 
 /// All that one cell came to.
 #[derive(Debug)]

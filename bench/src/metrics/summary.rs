@@ -25,13 +25,16 @@ pub struct Grid {
     /// results; not there when there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reference: Vec<ReferenceRow>,
+    /// How the gates that were asked for fared; not there when there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateRow>,
 }
 
 impl Grid {
-    /// A grid of `cells`, without reference figures.
+    /// A grid of `cells`, without reference figures and gates.
     pub fn new(run: impl Into<String>, cells: Vec<Summary>) -> Self {
         let schema = "arcbench.grid".to_owned();
-        Self { schema, version: 1, run: run.into(), cells, reference: Vec::new() }
+        Self { schema, version: 1, run: run.into(), cells, reference: Vec::new(), gates: Vec::new() }
     }
 }
 
@@ -52,6 +55,28 @@ pub struct ReferenceRow {
     pub ours: Option<f64>,
     /// `ours` less `reference`; `null` when `ours` is.
     pub difference: Option<f64>,
+}
+
+/// What came of a gate for one profile under one settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GateRow {
+    /// The gate as it was written.
+    pub gate: String,
+    /// The operator hop's profile.
+    pub profile: String,
+    /// The name of the settings.
+    pub settings: String,
+    /// What the gate looks at: a path in a cell's summary.
+    pub field: String,
+    /// Whether it holds.
+    pub passed: bool,
+    /// The mean over the seeds, or the worst seed's value, as the gate asks; `null` when any seed has
+    /// no finite number, and the gate then fails.
+    pub value: Option<f64>,
+    /// The seed that is furthest on the wrong side, as text; one without a number before all others.
+    pub worst_seed: String,
+    /// That seed's value.
+    pub worst_value: Option<f64>,
 }
 
 /// The result of one cell.

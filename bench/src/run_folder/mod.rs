@@ -49,6 +49,14 @@ pub struct Manifest {
     pub base_seed: String,
     /// When the run was created (RFC 3339).
     pub created: String,
+    /// Version of what the metrics mean ([`crate::metrics::VERSION`]); folders from before there was
+    /// this field have 1.
+    #[serde(default = "first_version")]
+    pub metrics: u32,
+}
+
+fn first_version() -> u32 {
+    1
 }
 
 /// What can go wrong with a run folder; each names the path.

@@ -20,6 +20,7 @@ use units::Span;
 pub use error::{ErrorKind, ScenarioErrors, SourceProblems};
 pub use file::Reference;
 pub(crate) use file::ScenarioFile;
+pub use names::matches as name_matches;
 pub use overrides::Overrides;
 
 use crate::cell::Cell;

@@ -18,7 +18,7 @@ pub(crate) fn complaint(what: &str, name: &str) -> String {
 }
 
 /// Whether `name` matches `pattern`, in which each `*` stands for any text.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(head) else { return false };
     let mut pieces = rest.split('*').peekable();
