@@ -2,15 +2,25 @@
 //!
 //! A [`Metric`] says what is looked at and which way is better; a [`Table`] collects it from cells,
 //! profiles down and settings across; [`grid`] writes a table for a terminal, as Markdown or as CSV.
-//! [`mod@reference`] sets a scenario's reference figures beside the results, in the same forms.
+//! [`mod@reference`] sets a scenario's reference figures beside the results, in the same forms;
+//! [`compare`] judges two sides of the same cells, [`gate`] holds results against limits, and a
+//! [`Sheet`] is any other table.
 //! Nothing here computes a metric: they all come from `bench`. Nothing here runs a cell or reads a
 //! file.
 
+pub mod cdf;
+pub mod compare;
+mod effect;
+pub mod gate;
 pub mod grid;
 pub mod metric;
 pub mod reference;
+pub mod sheet;
 pub mod table;
 
+pub use compare::{Compared, Group, Verdict};
+pub use gate::{Gate, GateError, Known};
 pub use metric::{Metric, UnknownMetric};
 pub use reference::Comparison;
+pub use sheet::{Align, Sheet};
 pub use table::{Shape, Table};
