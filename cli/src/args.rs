@@ -40,6 +40,14 @@ pub(crate) enum Verb {
     Check(Check),
     /// Show one finished cell from a run folder
     Show(Show),
+    /// Print the grid of a run that was kept
+    #[command(after_long_help = GRID_EXAMPLES)]
+    Grid(Grid),
+    /// Draw how late frames are: the distribution over all produced frames
+    Cdf(Cdf),
+    /// Compare two runs, or two settings, seed by seed: better, worse or the same
+    #[command(after_long_help = COMPARE_HELP)]
+    Compare(Compare),
     /// Say what this machine can do
     Doctor(Doctor),
     /// Print a JSON Schema: of a file you write, or of the result you read
@@ -133,8 +141,17 @@ pub(crate) struct Run {
     pub(crate) metric: Vec<String>,
 
     /// What to print on stdout
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = GridFormat::Human)]
-    pub(crate) format: GridFormat,
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+
+    /// What results must keep to; may be given several times. Default: nothing
+    ///
+    /// PROFILE[/SETTINGS].FIELD OPERATOR NUMBER, over the mean of the seeds, or worst(…) for every
+    /// seed: `'worst(bad-india/best.main.delivered_ratio) >= 0.99'`. FIELD is a path in a cell's
+    /// summary as `show --format json` prints it, or begins with a camera. `*` stands for every
+    /// profile, settings or camera. What is `null` fails. Exit code 10 if a gate does not hold.
+    #[arg(long, value_name = "GATE")]
+    pub(crate) gate: Vec<String>,
 
     /// What protects the packets in the simulator
     #[arg(long, value_name = "KIND", value_enum, default_value_t = Crypto::Null)]
@@ -187,6 +204,89 @@ pub(crate) struct Show {
     pub(crate) format: Format,
 }
 
+/// `arcbench grid`.
+#[derive(Debug, Args)]
+pub(crate) struct Grid {
+    /// The run folder [default: the newest in ./runs]
+    pub(crate) run: Option<PathBuf>,
+
+    /// Metrics to print, comma-separated, or `all`; as for `run`
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) metric: Vec<String>,
+
+    /// What results must keep to, as for `run`; may be given several times
+    #[arg(long, value_name = "GATE")]
+    pub(crate) gate: Vec<String>,
+
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// `arcbench cdf`.
+#[derive(Debug, Args)]
+pub(crate) struct Cdf {
+    /// A run folder, or a cell as `show` takes it [default: the newest run in ./runs]
+    pub(crate) what: Option<String>,
+
+    /// The run folder to look for a cell in [default: the newest in ./runs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run: Option<PathBuf>,
+
+    /// Profiles of a run, comma-separated: names, or globs with `*` [default: all]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) profiles: Vec<String>,
+
+    /// Settings of a run, comma-separated: names, or globs with `*` [default: all]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) settings: Vec<String>,
+
+    /// The camera whose frames are counted [default: the main one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) camera: Option<String>,
+
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// `arcbench compare`.
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// What to compare with: a run folder, RUN:SETTINGS, or the name of settings in --run
+    pub(crate) before: String,
+
+    /// What to compare: a run folder, RUN:SETTINGS, or the name of settings in --run
+    pub(crate) after: String,
+
+    /// The run that bare settings names are looked up in [default: the newest in ./runs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run: Option<PathBuf>,
+
+    /// Profiles to compare, comma-separated: names, or globs with `*` [default: all]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) profiles: Vec<String>,
+
+    /// Metrics to compare, comma-separated, or `all`; as for `run`
+    ///
+    /// The more results there are, the surer each must be: p-values are adjusted for all that are
+    /// compared together.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) metric: Vec<String>,
+
+    /// What results of AFTER must keep to, as for `run`; may be given several times
+    #[arg(long, value_name = "GATE")]
+    pub(crate) gate: Vec<String>,
+
+    /// What ends with exit code 14
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = FailOn::Worse)]
+    pub(crate) fail_on: FailOn,
+
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
 /// `arcbench doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
@@ -203,26 +303,29 @@ pub(crate) struct Schema {
     pub(crate) of: SchemaOf,
 }
 
-/// Formats of a grid.
+/// In which form a verb prints what it found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum GridFormat {
-    /// Tables as wide as the terminal; 80 columns where there is none
+pub(crate) enum Format {
+    /// For reading: as wide as the terminal; 80 columns where there is none
+    #[value(name = "table", alias = "human")]
     Human,
-    /// One object with every metric of every cell (`arcbench schema grid`)
+    /// One object with everything, for programs (`arcbench schema`)
     Json,
-    /// The same tables in Markdown
+    /// Tables in Markdown
     Markdown,
-    /// One row for each metric, profile and settings; reference figures below an empty line
+    /// A header and rows, nothing rounded; where there are several tables, an empty line between them
     Csv,
 }
 
-/// Formats of everything else.
+/// What makes a comparison end with exit code 14.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For reading
-    Human,
-    /// One JSON object
-    Json,
+pub(crate) enum FailOn {
+    /// Nothing
+    None,
+    /// A verdict of worse
+    Worse,
+    /// That, or too few seeds where the mean got worse by as much as matters
+    Unsettled,
 }
 
 /// What protects packets.
@@ -253,8 +356,10 @@ pub(crate) enum SchemaOf {
     Profile,
     /// The settings tables of a scenario
     Settings,
-    /// What `run --format json` prints
+    /// What `run` and `grid` print with `--format json`
     Grid,
+    /// What `compare --format json` prints
+    Compare,
 }
 
 fn after_help() -> String {
@@ -278,6 +383,30 @@ Examples:
   arcbench run --set tuned.skip.threshold=3% --metric all --format markdown
 
 A run that is stopped keeps every finished cell; the same command goes on where it stopped.";
+
+const GRID_EXAMPLES: &str = "\
+Examples:
+  arcbench grid
+  arcbench grid runs/seed-matrix-0123456789 --metric all --format markdown
+  arcbench grid --gate 'worst(*/best.main.delivered_ratio) >= 0.99'";
+
+const COMPARE_HELP: &str = "\
+Examples:
+  arcbench compare before best
+      two settings of the newest run in ./runs
+  arcbench compare runs/old runs/new
+      two runs of one scenario, each settings with its namesake: what a change to the relay did
+  arcbench compare runs/old:best runs/new:tuned --metric all --format json
+  arcbench compare before best --gate '*/best.main.delivered_ratio >= 0.99' --fail-on unsettled
+
+Cells are paired by profile and seed. A result is better or worse if the mean difference is at least the
+metric's smallest difference that matters, its 95 % bootstrap interval excludes zero, and the p-value of
+the sign-flip test, adjusted for all results (Benjamini-Hochberg), is at most 0.05; the same if the interval
+lies within the smallest difference that matters; otherwise the seeds are too few to tell, as fewer than six
+always are. docs/compare.md has the method and the numbers.
+
+Exit codes: 14 if anything got worse; 10 if a gate failed; 11 if a cell failed only in AFTER; 15 if there was
+no pair to compare; 2 if the runs' profiles, workload, duration or metrics differ.";
 
 #[cfg(test)]
 mod tests {

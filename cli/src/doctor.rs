@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::Path;
 
+use report::{Align, Sheet};
 use serde_json::{Value, json};
 
 use crate::args::{Doctor, Format, Selection};
@@ -19,6 +20,8 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, Failure> {
     match arguments.format {
         Format::Human => output::data(&human(&checks))?,
         Format::Json => output::data(&json(&host, &checks).to_string())?,
+        Format::Markdown => output::data(&sheet(&checks).markdown())?,
+        Format::Csv => output::data(&sheet(&checks).csv())?,
     }
     let broken = checks.iter().any(|check| check.state == State::Broken);
     Ok(if broken { Exit::Unexpected } else { Exit::Ok })
@@ -119,6 +122,15 @@ fn human(checks: &[Check]) -> String {
         let _ = writeln!(out, "  {:<11}  {:<10}  {}", check.state.word(), check.name, check.text);
     }
     out
+}
+
+/// A row for each check.
+fn sheet(checks: &[Check]) -> Sheet {
+    let mut sheet = Sheet::new(["state", "name", "text"].map(|name| (name, Align::Left)));
+    for check in checks {
+        sheet.row([check.state.word(), check.name, &check.text]);
+    }
+    sheet
 }
 
 fn json(host: &Host, checks: &[Check]) -> Value {

@@ -14,8 +14,7 @@ pub(crate) enum Exit {
     Unexpected = 1,
     /// The command line or a file it names is wrong. Nothing was run and nothing was written.
     Usage = 2,
-    /// A gate that the scenario sets was not met.
-    #[expect(dead_code, reason = "documented for scripts; gates are not part of this build")]
+    /// A gate was not met.
     GateFailed = 10,
     /// Some cells could not be run to their end; the others are kept.
     CellsFailed = 11,
@@ -25,9 +24,8 @@ pub(crate) enum Exit {
     #[expect(dead_code, reason = "documented for scripts; replay checks are not part of this build")]
     NotDeterministic = 13,
     /// A comparison found a result that got worse.
-    #[expect(dead_code, reason = "documented for scripts; comparison is not part of this build")]
     Regression = 14,
-    /// The selection leaves no cell to run.
+    /// The selection leaves no cell to run, or a comparison no cell to compare.
     NothingSelected = 15,
 }
 
@@ -67,8 +65,10 @@ mod tests {
             (Exit::Ok, 0),
             (Exit::Unexpected, 1),
             (Exit::Usage, 2),
+            (Exit::GateFailed, 10),
             (Exit::CellsFailed, 11),
             (Exit::Interrupted, 12),
+            (Exit::Regression, 14),
             (Exit::NothingSelected, 15),
         ];
         for (exit, code) in codes {

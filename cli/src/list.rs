@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use bench::relay_core::settings::{Fec, FecAmount, FecKind, Settings};
 use bench::{Cell, Workload};
+use report::{Align, Sheet};
 use serde_json::json;
 
 use crate::args::{Format, List};
@@ -18,6 +19,8 @@ pub(crate) fn run(arguments: &List) -> Result<Exit, Failure> {
     match arguments.format {
         Format::Human => output::data(&human(&loaded))?,
         Format::Json => output::data(&json(&loaded).to_string())?,
+        Format::Markdown => output::data(&sheet(&loaded).markdown())?,
+        Format::Csv => output::data(&sheet(&loaded).csv())?,
     }
     Ok(Exit::Ok)
 }
@@ -43,6 +46,30 @@ fn human(loaded: &Loaded) -> String {
         let _ = writeln!(out, "  {}", cell.id());
     }
     out
+}
+
+/// A row for each cell.
+fn sheet(loaded: &Loaded) -> Sheet {
+    let (left, right) = (Align::Left, Align::Right);
+    let mut sheet = Sheet::new([
+        ("cell", left),
+        ("profile", left),
+        ("settings", left),
+        ("seed", right),
+        ("duration_s", right),
+        ("packets_estimated", right),
+    ]);
+    for cell in &loaded.cells {
+        sheet.row([
+            cell.id(),
+            cell.profile.name.clone(),
+            cell.settings_name.clone(),
+            cell.seed.to_string(),
+            cell.duration.as_secs_f64().to_string(),
+            packets_estimated(cell).to_string(),
+        ]);
+    }
+    sheet
 }
 
 fn json(loaded: &Loaded) -> serde_json::Value {

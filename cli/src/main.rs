@@ -5,15 +5,22 @@
 //! everything else; what each exit code means is in [`exit`].
 
 mod args;
+mod cdf;
 mod cell_text;
 mod check;
+mod comparable;
+mod compare;
 mod diagnostics;
 mod doctor;
 mod exit;
 mod failure;
+mod frames;
+mod gates;
+mod grid;
 mod host;
 mod input;
 mod interrupt;
+mod kept;
 mod list;
 mod manifest;
 mod meter;
@@ -64,6 +71,9 @@ fn dispatch(verb: Verb) -> Result<Exit, Failure> {
         Verb::List(arguments) => list::run(&arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
+        Verb::Grid(arguments) => grid::run(&arguments),
+        Verb::Cdf(arguments) => cdf::run(&arguments),
+        Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Completions { shell } => {

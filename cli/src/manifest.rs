@@ -90,6 +90,7 @@ fn manifest(scenario: &Scenario, arguments: &Run, fingerprint: &str) -> Manifest
         host: Host::look().facts(),
         base_seed: scenario.base_seed().to_string(),
         created: meter::utc_now(),
+        metrics: bench::metrics::VERSION,
     }
 }
 

@@ -33,7 +33,8 @@ pub(crate) fn line(run: &Run, cell: &Cell) -> String {
     joined(arguments)
 }
 
-fn joined(arguments: impl IntoIterator<Item = String>) -> String {
+/// A command of this program with `arguments`, as a shell reads it.
+pub(crate) fn joined(arguments: impl IntoIterator<Item = String>) -> String {
     let mut line = "arcbench".to_owned();
     for argument in arguments {
         line.push(' ');

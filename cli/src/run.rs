@@ -6,17 +6,18 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bench::{Cell, CellResult, Grid, RunFolder, Summary};
-use report::{Comparison, Metric, Shape, Table, grid};
+use bench::metrics::GateRow;
+use bench::{Cell, CellResult, RunFolder, Summary};
+use report::{Gate, Metric};
 use sim::{Hooks, Pool, SimError};
 
-use crate::args::{Crypto, GridFormat, Run};
+use crate::args::{Crypto, Run};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::host::{self, Build};
 use crate::input::{self, Loaded};
 use crate::progress::Progress;
-use crate::{interrupt, manifest, output, place, replay};
+use crate::{gates, grid, interrupt, kept, manifest, output, place, replay};
 
 /// Runs what is asked and prints the grid.
 pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
@@ -25,23 +26,21 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
     if arguments.metric.iter().any(|name| name == "help") {
         return output::data(&metric_help()).map(|()| Exit::Ok);
     }
-    let metrics = Metric::select(&arguments.metric).map_err(|error| {
-        let nearest = error.nearest.map(|nearest| format!("did you mean `{nearest}`? "));
-        Failure::usage(error.to_string())
-            .help(format!("{}`arcbench run --metric help` lists them", nearest.unwrap_or_default()))
-    })?;
+    let metrics = grid::metrics(&arguments.metric)?;
     let loaded = input::load(&arguments.selection)?;
+    let gates = gates::read(&arguments.gate, &loaded.cells)?;
     if cancel.load(Ordering::Relaxed) {
         output::note("interrupted: no cell was run and nothing was written");
         return Ok(Exit::Interrupted);
     }
     let job = Job::prepare(arguments, loaded)?;
     let outcome = job.run(arguments, cancel);
-    output::data(&job.render(arguments.format, &metrics, &outcome.summaries)?)?;
+    let judged = job.judge(&gates, &outcome);
+    output::data(&job.result(&outcome, &judged).render(arguments.format, &metrics)?)?;
     for line in warnings(&outcome.summaries) {
         output::note(&line);
     }
-    job.end(arguments, &outcome)
+    job.end(arguments, &outcome, &judged)
 }
 
 /// A run that is ready to begin or to go on.
@@ -152,42 +151,27 @@ impl Job {
         format!("{}: {cells}{done}, into {}", self.loaded.name, self.folder.path().display())
     }
 
-    /// The grid in the format that was asked for, and the reference figures below it.
-    fn render(
-        &self,
-        format: GridFormat,
-        metrics: &[&'static Metric],
-        summaries: &[Summary],
-    ) -> Result<String, Failure> {
-        let mut shape = Shape::default();
-        for cell in &self.loaded.cells {
-            shape.add(&cell.profile.name, &cell.settings_name, &cell.seed.to_string());
+    /// How the gates fare; none is judged before all cells have ended.
+    fn judge(&self, gates: &[Gate], outcome: &Outcome) -> Vec<GateRow> {
+        if outcome.summaries.len() < self.loaded.cells.len() {
+            return Vec::new();
         }
-        let compared = Comparison::new(self.loaded.scenario.reference(), &shape, summaries);
-        if format == GridFormat::Json {
-            let mut grid = Grid::new(self.folder.id(), summaries.to_vec());
-            grid.reference = compared.records();
-            return serde_json::to_string(&grid)
-                .map_err(|error| Failure::unexpected(format!("writing the grid as JSON: {error}")));
+        gates::judge(gates, &self.loaded.cells, &outcome.summaries)
+    }
+
+    /// What the grid is made of.
+    fn result<'a>(&'a self, outcome: &'a Outcome, gates: &'a [GateRow]) -> grid::Grid<'a> {
+        grid::Grid {
+            run: self.folder.id(),
+            reference: self.loaded.scenario.reference(),
+            shape: kept::shape(&self.loaded.cells),
+            summaries: &outcome.summaries,
+            gates,
         }
-        let tables: Vec<Table> = metrics.iter().map(|metric| Table::new(metric, &shape, summaries)).collect();
-        let columns = output::columns();
-        let (mut parts, last): (Vec<String>, String) = match format {
-            GridFormat::Csv => (vec![grid::csv(&tables)], compared.csv()),
-            GridFormat::Markdown => (tables.iter().map(grid::markdown).collect(), compared.markdown()),
-            _ => {
-                let human = tables.iter().map(|table| grid::human(table, columns)).collect();
-                (human, compared.human(columns))
-            }
-        };
-        if !compared.is_empty() {
-            parts.push(last);
-        }
-        Ok(parts.join("\n"))
     }
 
     /// The last words on stderr and the exit code.
-    fn end(&self, arguments: &Run, outcome: &Outcome) -> Result<Exit, Failure> {
+    fn end(&self, arguments: &Run, outcome: &Outcome, gates: &[GateRow]) -> Result<Exit, Failure> {
         let (ended, total) = (outcome.summaries.len(), self.loaded.cells.len());
         if !arguments.quiet {
             output::note(&self.footer(outcome));
@@ -206,11 +190,18 @@ impl Job {
             ));
             return Ok(Exit::Interrupted);
         }
+        let gate_failed = gates::tell(gates, arguments.quiet, |profile, settings, seed| {
+            let is = |cell: &&Cell| {
+                let names = (cell.profile.name.as_str(), cell.settings_name.as_str());
+                names == (profile, settings) && cell.seed.to_string() == seed
+            };
+            self.loaded.cells.iter().find(is).map(|cell| replay::line(arguments, cell)).unwrap_or_default()
+        });
         if outcome.failed > 0 {
             output::note(&format!("{} of {total} cells failed", outcome.failed));
             return Ok(Exit::CellsFailed);
         }
-        Ok(Exit::Ok)
+        Ok(if gate_failed { Exit::GateFailed } else { Exit::Ok })
     }
 
     fn footer(&self, outcome: &Outcome) -> String {

@@ -12,6 +12,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Profile => netmodel::profile_schema(),
         SchemaOf::Settings => bench::settings_schema(),
         SchemaOf::Grid => bench::grid_schema(),
+        SchemaOf::Compare => report::compare::record::compare_schema(),
     };
     let text = serde_json::to_string_pretty(&schema)
         .map_err(|error| Failure::unexpected(format!("writing the schema: {error}")))?;

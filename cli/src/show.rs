@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bench::Summary;
+use report::{Align, Sheet};
+use serde_json::Value;
 
 use crate::args::{Format, Show};
 use crate::diagnostics::unreadable;
@@ -16,12 +18,11 @@ use crate::{cell_text, output, place, text_file};
 pub(crate) fn run(arguments: &Show) -> Result<Exit, Failure> {
     let file = find(&arguments.cell, arguments.run.as_deref())?;
     let shown = file.display().to_string();
-    let text = text_file::read(&file)
-        .map_err(|reason| Failure::usage(format!("cannot read the summary `{shown}`: {reason}")))?;
-    let summary: Summary = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("`{shown}` is not a cell's summary: {error}")))?;
+    let summary = summary(&file)?;
     match arguments.format {
         Format::Human => output::data(&format!("{}\n  file: {shown}", cell_text::human(&summary)))?,
+        Format::Markdown => output::data(&flat(&summary)?.markdown())?,
+        Format::Csv => output::data(&flat(&summary)?.csv())?,
         Format::Json => output::data(&serde_json::to_string(&summary).map_err(|error| {
             // Plain data with text keys becomes JSON; if it ever does not, that is a defect.
             Failure::unexpected(format!("writing the summary as JSON: {error}"))
@@ -30,8 +31,41 @@ pub(crate) fn run(arguments: &Show) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// The summary in `file`.
+pub(crate) fn summary(file: &Path) -> Result<Summary, Failure> {
+    let shown = file.display();
+    let text = text_file::read(file)
+        .map_err(|reason| Failure::usage(format!("cannot read the summary `{shown}`: {reason}")))?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("`{shown}` is not a cell's summary: {error}")))
+}
+
+/// Every number and text of the summary with its path, in the order of the JSON.
+fn flat(summary: &Summary) -> Result<Sheet, Failure> {
+    fn add(sheet: &mut Sheet, path: &str, value: &Value) {
+        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        match value {
+            Value::Object(fields) => fields.iter().for_each(|(key, value)| add(sheet, &below(key), value)),
+            Value::Array(items) => {
+                items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(index, item)| add(sheet, &below(&index.to_string()), item));
+            }
+            Value::Null => sheet.row([path, ""]),
+            Value::String(text) => sheet.row([path, text]),
+            number => sheet.row([path, &number.to_string()]),
+        }
+    }
+    let value = serde_json::to_value(summary)
+        .map_err(|error| Failure::unexpected(format!("writing the summary as JSON: {error}")))?;
+    let mut sheet = Sheet::new([("field", Align::Left), ("value", Align::Right)]);
+    add(&mut sheet, "", &value);
+    Ok(sheet)
+}
+
 /// The `summary.json` that `cell` means.
-fn find(cell: &str, run: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(crate) fn find(cell: &str, run: Option<&Path>) -> Result<PathBuf, Failure> {
     let path = Path::new(cell);
     if path.is_file() {
         return Ok(path.to_owned());
@@ -89,7 +123,7 @@ fn cells(run: &Path) -> Result<Vec<String>, Failure> {
 }
 
 /// The run folder in `runs` in which a cell was finished last.
-fn newest(runs: &Path) -> Option<PathBuf> {
+pub(crate) fn newest(runs: &Path) -> Option<PathBuf> {
     let changed = |path: &Path| fs::metadata(path.join(CELLS)).and_then(|data| data.modified()).ok();
     let runs = fs::read_dir(runs).ok()?.filter_map(Result::ok).map(|entry| entry.path());
     let dated: Vec<(SystemTime, PathBuf)> = runs.filter_map(|path| Some((changed(&path)?, path))).collect();
@@ -97,7 +131,7 @@ fn newest(runs: &Path) -> Option<PathBuf> {
 }
 
 /// The file whose presence says that a cell is done.
-const SUMMARY: &str = "summary.json";
+pub(crate) const SUMMARY: &str = "summary.json";
 /// Where a run folder keeps its cells.
 const CELLS: &str = "cells";
 /// Ids named in an error before it says how many more there are.

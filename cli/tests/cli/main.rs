@@ -8,8 +8,10 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+mod compare;
 mod errors;
 mod runs;
+mod schema;
 
 /// A folder to run in, with nothing in it.
 struct Sandbox {
@@ -104,7 +106,20 @@ congestion = { kind = "new-reno" }
 #[test]
 fn help_shows_verbs_exit_codes_and_examples() {
     let help = Sandbox::new().run(&["--help"]).ok();
-    for part in ["run", "list", "check", "show", "doctor", "schema", "completions", "Exit codes:", "15"] {
+    for part in [
+        "run",
+        "list",
+        "check",
+        "show",
+        "grid",
+        "cdf",
+        "compare",
+        "doctor",
+        "schema",
+        "completions",
+        "Exit codes:",
+        "15",
+    ] {
         assert!(help.out.contains(part), "no {part:?} in\n{}", help.out);
     }
     assert!(help.out.matches("\n  arcbench run").count() >= 3, "{}", help.out);
@@ -146,7 +161,7 @@ fn completions_are_scripts() {
 
 #[test]
 fn schemas_are_schemas() {
-    for of in ["scenario", "profile", "settings", "grid"] {
+    for of in ["scenario", "profile", "settings", "grid", "compare"] {
         let schema = Sandbox::new().run(&["schema", of]).ok().json();
         assert!(schema["properties"].is_object(), "{of}: {schema}");
     }

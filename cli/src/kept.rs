@@ -1,0 +1,155 @@
+//! A run that was kept: its scenario and what its cells came to, read from its folder.
+//!
+//! Nothing is locked and nothing is written: a run that is still at work can be looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bench::{Cell, Manifest, Scenario, Summary};
+use report::{Known, Shape};
+
+use crate::failure::Failure;
+use crate::{diagnostics, place, show, text_file};
+
+/// What a run folder holds.
+pub(crate) struct Kept {
+    /// The folder.
+    pub(crate) path: PathBuf,
+    /// The run's id: the folder's name.
+    pub(crate) id: String,
+    /// What was asked.
+    pub(crate) scenario: Scenario,
+    /// The cells that it names, in its order; never empty.
+    pub(crate) cells: Vec<Cell>,
+    /// What has ended of them, in the same order.
+    pub(crate) summaries: Vec<Summary>,
+    /// Version of what the metrics mean.
+    pub(crate) metrics: u32,
+    /// What protected the packets, where the manifest says so.
+    pub(crate) crypto: Option<String>,
+}
+
+impl Kept {
+    /// Reads the run in `folder`, or in the newest folder of ./runs.
+    pub(crate) fn find(folder: Option<&Path>) -> Result<Self, Failure> {
+        let newest = || {
+            show::newest(Path::new(place::RUNS)).ok_or_else(|| {
+                Failure::usage(format!("there is no run in ./{}", place::RUNS))
+                    .help("name a run folder, or begin one with `arcbench run`")
+            })
+        };
+        Self::read(&folder.map_or_else(newest, |folder| Ok(folder.to_owned()))?)
+    }
+
+    /// Reads the run in `folder`.
+    pub(crate) fn read(folder: &Path) -> Result<Self, Failure> {
+        let file = folder.join(SCENARIO);
+        let shown = file.display().to_string();
+        let text = text_file::read(&file).map_err(|reason| {
+            Failure::usage(format!("`{}` is no run folder: {reason}", folder.display()))
+                .help("a run folder is what `arcbench run` leaves, in ./runs where it is not told otherwise")
+        })?;
+        let scenario = Scenario::parse(&shown, &text, &|_| None).map_err(|errors| {
+            let reports = errors.sources.iter().map(|s| diagnostics::render(&s.name, &s.text, &s.problems));
+            Failure::report(reports.collect::<Vec<_>>().join("\n"))
+        })?;
+        let cells = scenario.cells();
+        let manifest = text_file::read(&folder.join(MANIFEST)).ok();
+        let manifest = manifest.and_then(|text| serde_json::from_str::<Manifest>(&text).ok());
+        let found = ended(&folder.join(CELLS))?;
+        let summary = |cell: &Cell| {
+            let (id, seed) = (cell.id(), cell.seed.to_string());
+            let same = |found: &&Summary| {
+                let names = (found.profile.as_str(), found.settings.as_str(), found.seed.as_str());
+                names == (cell.profile.name.as_str(), cell.settings_name.as_str(), seed.as_str())
+            };
+            // A cell of an older build can have another hash for the same resolved scenario.
+            found.iter().find(|found| found.cell == id).or_else(|| found.iter().find(same)).cloned()
+        };
+        let summaries = cells.iter().filter_map(summary).collect();
+        let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        let id =
+            absolute.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
+        Ok(Self {
+            path: folder.to_owned(),
+            id,
+            scenario,
+            cells,
+            summaries,
+            metrics: manifest.as_ref().map_or(1, |manifest| manifest.metrics),
+            crypto: manifest.and_then(|manifest| manifest.versions.get(CRYPTO).cloned()),
+        })
+    }
+
+    /// Room for every cell of the scenario.
+    pub(crate) fn shape(&self) -> Shape {
+        shape(&self.cells)
+    }
+
+    /// The command that runs a cell of this run again, with its events.
+    pub(crate) fn replay(&self, profile: &str, settings: &str, seed: &str) -> String {
+        let scenario = self.path.join(SCENARIO).display().to_string();
+        let mut arguments =
+            vec!["run", &scenario, "--profiles", profile, "--settings", settings, "--seeds", seed];
+        if let Some(crypto) = self.crypto.as_deref().filter(|crypto| *crypto != "null") {
+            arguments.extend(["--crypto", crypto]);
+        }
+        arguments.extend(["--jobs", "1", "--events"]);
+        crate::replay::joined(arguments.into_iter().map(str::to_owned))
+    }
+}
+
+/// Room for exactly these cells.
+pub(crate) fn shape(cells: &[Cell]) -> Shape {
+    let mut shape = Shape::default();
+    for cell in cells {
+        shape.add(&cell.profile.name, &cell.settings_name, &cell.seed.to_string());
+    }
+    shape
+}
+
+/// What there is to gate in these cells.
+pub(crate) fn known(cells: &[Cell]) -> Known {
+    let mut known = Known::default();
+    for cell in cells {
+        for (list, name) in
+            [(&mut known.profiles, &cell.profile.name), (&mut known.settings, &cell.settings_name)]
+        {
+            if !list.contains(name) {
+                list.push(name.clone());
+            }
+        }
+    }
+    let cameras = cells.first().into_iter().flat_map(|cell| &cell.workload.cameras);
+    known.cameras = cameras.map(|camera| camera.name.clone()).collect();
+    known
+}
+
+/// The summaries of all cells in `folder` that have ended, well or not, by their folders' names.
+fn ended(folder: &Path) -> Result<Vec<Summary>, Failure> {
+    let shown = folder.display().to_string();
+    let entries =
+        fs::read_dir(folder).map_err(|error| diagnostics::unreadable("the run folder", &shown, &error))?;
+    let mut cells: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    cells.sort_unstable();
+    let mut found = Vec::new();
+    for cell in cells {
+        let files = [cell.join(show::SUMMARY), cell.join(FAILED)];
+        let Some(file) = files.into_iter().find(|file| file.is_file()) else { continue };
+        let shown = file.display();
+        let text = text_file::read(&file)
+            .map_err(|reason| Failure::usage(format!("cannot read the summary `{shown}`: {reason}")))?;
+        let summary = serde_json::from_str(&text)
+            .map_err(|error| Failure::usage(format!("`{shown}` is not a cell's summary: {error}")))?;
+        found.push(summary);
+    }
+    Ok(found)
+}
+
+/// What a run folder has of its own.
+pub(crate) const SCENARIO: &str = "scenario.resolved.toml";
+const MANIFEST: &str = "manifest.json";
+const CELLS: &str = "cells";
+const FAILED: &str = "failed.json";
+/// Under which name the manifest keeps what protected the packets.
+const CRYPTO: &str = "crypto";
