@@ -14,8 +14,8 @@ pub(crate) fn check(before: &Kept, after: &Kept) -> Result<(), Failure> {
     let differences = differences(before, after);
     if !differences.is_empty() {
         let (a, b) = (before.path.display(), after.path.display());
-        let lines: String = differences.iter().map(|line| format!("\n  {line}")).collect();
-        return Err(Failure::usage(format!("`{a}` and `{b}` cannot be compared:{lines}"))
+        let lines = differences.join("\n  ");
+        return Err(Failure::usage(format!("`{a}` and `{b}` cannot be compared:\n  {lines}"))
             .help("run both with the same profiles, workload and duration, by the same version"));
     }
     if let (Some(a), Some(b)) = (&before.crypto, &after.crypto)

@@ -17,7 +17,7 @@ pub(crate) fn read(texts: &[String], cells: &[Cell]) -> Result<Vec<Gate>, Failur
             Ok(gate) => gates.push(gate),
             Err(error) => {
                 let said = Failure::usage(error.to_string());
-                wrong.push(error.help.into_iter().fold(said, |said, help| said.help(help)).text());
+                wrong.push(error.help.into_iter().fold(said, Failure::help).text());
             }
         }
     }
@@ -51,7 +51,8 @@ pub(crate) fn tell(rows: &[GateRow], quiet: bool, replay: impl Fn(&str, &str, &s
     if failed.len() > TOLD_MAX {
         output::note(&format!("and {} more; `--format json` has them all", failed.len() - TOLD_MAX));
     }
-    if !rows.is_empty() && !(quiet && failed.is_empty()) {
+    let all_hold = failed.is_empty();
+    if !(rows.is_empty() || quiet && all_hold) {
         output::note(&format!("gates: {} of {} results hold", rows.len() - failed.len(), rows.len()));
     }
     !failed.is_empty()

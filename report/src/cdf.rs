@@ -78,8 +78,8 @@ pub fn chart(curves: &[Curve], columns: usize) -> String {
     let end_us = curves.iter().filter_map(axis_end).max().unwrap_or(0).max(1) as f64;
     let mut canvas = vec![vec![' '; width]; HEIGHT + 1];
     for (curve, letter) in curves.iter().zip(LETTERS.chars().cycle()) {
-        for column in 0..width {
-            let share = curve.within(end_us * (column + 1) as f64 / width as f64);
+        let shares = (1..=width).map(|column| curve.within(end_us * column as f64 / width as f64));
+        for (column, share) in shares.enumerate() {
             let spot = &mut canvas[HEIGHT - (share * HEIGHT as f64).floor() as usize][column];
             *spot = if *spot == ' ' { letter } else { '*' };
         }

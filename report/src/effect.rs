@@ -14,7 +14,7 @@ impl Metric {
     /// digit.
     pub fn minimum_effect(&self) -> f64 {
         let known = MINIMUM.iter().find(|(name, _)| *name == self.name);
-        known.map_or_else(|| 1.0 / 10u32.pow(self.decimals as u32) as f64, |(_, effect)| *effect)
+        known.map_or_else(|| 1.0 / f64::from(10u32.pow(self.decimals as u32)), |(_, effect)| *effect)
     }
 }
 

@@ -8,6 +8,11 @@
 //! Nothing here computes a metric: they all come from `bench`. Nothing here runs a cell or reads a
 //! file.
 
+#![cfg_attr(
+    test,
+    expect(clippy::float_cmp, reason = "results are exact or rounded, and tests compare them exactly")
+)]
+
 pub mod cdf;
 pub mod compare;
 mod effect;

@@ -7,8 +7,11 @@ use serde_json::Value;
 use crate::schema::problems;
 use crate::{SMALL, Sandbox};
 
-/// A sandbox with a kept run of the small scenario, changed by `change`, in each of these folders.
-fn kept(folders: &[(&str, fn(String) -> String)]) -> Sandbox {
+/// What is changed in the text of a scenario.
+type Change = fn(String) -> String;
+
+/// A sandbox with a kept run of the small scenario, changed as said, in each of these folders.
+fn kept(folders: &[(&str, Change)]) -> Sandbox {
     let sandbox = Sandbox::new();
     for (folder, change) in folders {
         sandbox.file("small.toml", &change(SMALL.to_owned()));

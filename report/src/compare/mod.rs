@@ -143,7 +143,10 @@ impl Draft {
             return None;
         }
         // Two infinite values are equal.
-        let differences: Vec<f64> = values.iter().map(|(a, b)| if a == b { 0.0 } else { b - a }).collect();
+        let differences: Vec<f64> = values
+            .iter()
+            .map(|(a, b)| if a.is_infinite() && b.is_infinite() { 0.0 } else { b - a })
+            .collect();
         let infinite = differences.iter().any(|difference| difference.is_infinite());
         let tested = if infinite { signed_ranks(&differences) } else { differences.clone() };
         let interval = bootstrap_interval(&tested);
@@ -214,8 +217,8 @@ fn harm(
     if let Some(difference) = difference {
         return worsening(&difference) / metric.minimum_effect();
     }
-    let newly = |sign: f64| differences.iter().filter(|d| worsening(d) == sign * f64::INFINITY).count();
-    match newly(1.0).cmp(&newly(-1.0)) {
+    let newly = |end: f64| differences.iter().filter(|d| worsening(d).total_cmp(&end).is_eq()).count();
+    match newly(f64::INFINITY).cmp(&newly(f64::NEG_INFINITY)) {
         std::cmp::Ordering::Greater => f64::INFINITY,
         std::cmp::Ordering::Less => f64::NEG_INFINITY,
         std::cmp::Ordering::Equal => 0.0,

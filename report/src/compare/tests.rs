@@ -46,7 +46,7 @@ fn five_seeds_cannot_tell_however_large_the_difference() {
     let row = delivered(&[(20.0, 99.0); 5]);
     assert_eq!((row.verdict, row.p), (Verdict::TooFewSeeds, 0.0625));
     assert!((row.interval.unwrap().0 - 79.0).abs() < 1e-9, "the interval is stated anyway");
-    assert_eq!(SEEDS_ENOUGH, (1..).find(|n| smallest_p(*n) <= SIGNIFICANT).unwrap());
+    assert_eq!(SEEDS_ENOUGH, (1..20).find(|n| smallest_p(*n) <= SIGNIFICANT).unwrap());
 }
 
 #[test]

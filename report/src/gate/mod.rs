@@ -91,7 +91,7 @@ impl Gate {
             return Ok(());
         }
         let near = suggest(pattern, names.iter().map(String::as_str));
-        let help = near.map_or_else(|| format!("there are {}", names.join(", ")), |near| did_you_mean(near));
+        let help = near.map_or_else(|| format!("there are {}", names.join(", ")), did_you_mean);
         Err(self.error(format!("no {what} is called `{pattern}`"), Some(help)))
     }
 
