@@ -27,7 +27,7 @@ pub(crate) struct Held<T> {
     pub(crate) carried: T,
 }
 
-/// A packet that the queue dropped after it had let it in.
+/// A packet that the queue dropped after it had let it in, or that was lost behind such a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueDrop {
     /// Its number in this direction, as [`crate::Admission`] had it.
@@ -143,9 +143,14 @@ impl<T> Active<T> {
         Held { ecn: CE, ..held }
     }
 
+    /// Has [`poll_drop`](Self::poll_drop) say that a packet it let in is gone.
+    pub(crate) fn report(&mut self, drop: QueueDrop) {
+        self.dropped.push_back(drop);
+    }
+
     fn discard(&mut self, now: Time, held: &Held<T>) {
         self.dropped_total.add(held.ip_bytes);
-        self.dropped.push_back(QueueDrop { id: held.id, at: now, ip_bytes: held.ip_bytes });
+        self.report(QueueDrop { id: held.id, at: now, ip_bytes: held.ip_bytes });
     }
 }
 

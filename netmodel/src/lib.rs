@@ -5,8 +5,8 @@
 //! not. A [`StreamKey`] is the root of one cell's randomness.
 //!
 //! The stages of a link, in the order a packet meets them, are: **outage and loss** (does the
-//! packet enter at all), **queue at a rate** (the bottleneck), **delay with jitter**, and then
-//! **duplication and corruption** of what arrives. [`Link`] documents each.
+//! packet enter at all), **queue at a rate** (the bottleneck), **delay with jitter** (or the loss and delay of
+//! **kernel netem**, to the bit), and then **duplication and corruption** of what arrives. [`Link`] documents each.
 //!
 //! Nothing here reads a clock, a file, a socket or the machine's randomness: time is an argument,
 //! and a trace file's text comes through a loader that the caller gives. The crate knows nothing
@@ -20,6 +20,7 @@ pub mod document;
 mod flight;
 mod link;
 mod loss;
+mod netem;
 mod normal;
 mod phase;
 pub mod profile;

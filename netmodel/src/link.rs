@@ -7,6 +7,7 @@ use crate::counters::LinkCounters;
 use crate::delay::Delay;
 use crate::flight::{Flight, Flights};
 use crate::loss::{Chance, LossProcess};
+use crate::netem::NetemStage;
 use crate::phase::{Timeline, outages};
 use crate::profile::{Change, DirectionProfile, Order, Queue, QueueKind, QueueLimit};
 use crate::queue::Waiting;
@@ -22,7 +23,7 @@ use crate::rate::Bottleneck;
 /// 3. **queue at a rate**: it waits for what was sent before it, or is dropped because too much
 ///    waits, and then takes its time at the rate; an active queue may also drop or mark it as it leaves;
 /// 4. **delay with jitter**: it takes its own time from there, and in `fifo` order arrives no sooner
-///    than the packet before it;
+///    than the packet before it; or, in place of loss and delay, what **kernel netem** does with it there;
 /// 5. **duplication and corruption**: it may arrive twice, and each copy may be damaged.
 ///
 /// A scheduled change of outage, loss, rate or queue holds for packets by when they are sent (the rate also
@@ -33,7 +34,8 @@ use crate::rate::Bottleneck;
 /// Each stage that needs chance has its own stream, named by the link's label and the stage, and takes the
 /// same number of words for each packet that is sent, whatever becomes of it. So the nth packet of
 /// a direction meets the same draws whatever the times and sizes of packets, and whatever the other stages
-/// do. (A Gilbert-Elliott chain by the time clock takes its states from a stream of its own, by time.)
+/// do. (A Gilbert-Elliott chain by the time clock takes its states from a stream of its own, by time. Netem draws as
+/// the kernel does, and a packet that does not reach it takes no draw.)
 ///
 /// # Use
 ///
@@ -52,6 +54,7 @@ pub struct Link<P> {
     /// In place of knowing departures beforehand, where any queue of the schedule is an active one.
     active: Option<Box<Active<(Words, P)>>>,
     delay: Timeline<Delay>,
+    netem: Option<Box<NetemStage>>,
     last_release: Time,
     duplicate: Timeline<Chance>,
     corrupt: Timeline<Chance>,
@@ -135,7 +138,8 @@ impl<P: Clone> Link<P> {
         };
         let queue = Timeline::new(profile.queue, queues);
         let active = !bottleneck.is_unlimited() && queue.any(|q| q.kind != QueueKind::DropTail);
-        let reorders = delay.any(|d| d.order == Order::Reorder);
+        let netem = profile.netem.map(|netem| Box::new(NetemStage::new(&netem, netem.seed(key, label))));
+        let reorders = netem.is_some() || delay.any(|d| d.order == Order::Reorder);
         Self {
             next_id: 0,
             outage: outages(schedule.iter().filter_map(|c| Some((at(c), c.outage?)))),
@@ -146,6 +150,7 @@ impl<P: Clone> Link<P> {
             waiting: Waiting::default(),
             active: active.then(|| Box::new(Active::new())),
             delay,
+            netem,
             last_release: Time::ZERO,
             duplicate,
             corrupt,
@@ -177,11 +182,15 @@ impl<P: Clone> Link<P> {
             self.serve(now);
             self.enqueue(now, Held { arrived: now, id, ip_bytes, ecn, carried: (words, payload) })
         } else if let Some((queued, departure)) = self.pass_queue(now, ip_bytes) {
-            let at = self.release(departure, words.jitter);
-            let flight =
-                Flight { at, id, queued, ip_bytes, ecn, corrupted: false, duplicate: false, payload };
-            self.take_off(flight, departure, words);
-            Verdict::Accepted
+            if let Some(at) = self.release(departure, words.jitter) {
+                let flight =
+                    Flight { at, id, queued, ip_bytes, ecn, corrupted: false, duplicate: false, payload };
+                self.take_off(flight, departure, words);
+                Verdict::Accepted
+            } else {
+                self.counters.lost.add(ip_bytes);
+                Verdict::Lost
+            }
         } else {
             self.counters.queue_dropped.add(ip_bytes);
             Verdict::QueueFull
@@ -327,21 +336,32 @@ impl<P: Clone> Link<P> {
         self.waiting.leave(at);
         self.waiting.enter(ip_bytes, passage.departure);
         let queued = passage.queued;
-        let at = self.release(passage.departure, words.jitter);
+        let Some(at) = self.release(passage.departure, words.jitter) else {
+            self.counters.lost.add(ip_bytes);
+            if let Some(active) = &mut self.active {
+                active.report(QueueDrop { id, at: passage.departure, ip_bytes });
+            }
+            return;
+        };
         let flight = Flight { at, id, queued, ip_bytes, ecn, corrupted: false, duplicate: false, payload };
         self.take_off(flight, passage.departure, words);
     }
 
-    /// When a packet that leaves the queue at `departure` comes out.
+    /// When a packet that leaves the queue at `departure` comes out; of one that netem loses there, `None`.
     #[inline]
-    fn release(&mut self, departure: Time, words: [u64; 2]) -> Time {
+    fn release(&mut self, departure: Time, words: [u64; 2]) -> Option<Time> {
+        if let Some(netem) = &mut self.netem {
+            let own = netem.next(departure)?;
+            self.counters.bounded_at_zero += u64::from(own.bounded_at_zero);
+            return Some(own.at);
+        }
         let delay = self.delay.at(departure);
         let own = delay.release(departure, words);
         self.counters.bounded_at_zero += u64::from(own.bounded_at_zero);
         let held = delay.order == Order::Fifo && own.at < self.last_release;
         self.counters.held_for_order += u64::from(held);
         self.last_release = self.last_release.max(own.at);
-        if held { self.last_release } else { own.at }
+        Some(if held { self.last_release } else { own.at })
     }
 
     /// Sends a packet on its way, with a copy if it is to have one.

@@ -216,6 +216,29 @@ fn a_shorter_delay_overtakes_only_where_it_may() {
 }
 
 #[test]
+fn netem_stands_behind_the_queue_and_reorders() {
+    let netem = "[netem]\nseed = 77\ndelay = '50 ms'\njitter = '10 ms'\n\
+                 loss = { kind = 'gilbert-elliott', p = '5 %', r = '30 %' }\n";
+    let free = down(netem);
+    let packets = every(ms(1), 400, 100);
+    let (verdicts, exits) = run(&mut link(&free), &packets);
+    let lost = |verdicts: &[Verdict]| verdicts.iter().filter(|v| **v == Verdict::Lost).count();
+    assert!(verdicts[16] == Verdict::Lost && verdicts[17] == Verdict::Lost && verdicts[15] == ACCEPTED);
+    assert_eq!(exits.len() + lost(&verdicts), packets.len());
+    assert!(exits.windows(2).any(|pair| pair[0].id > pair[1].id), "packets overtake each other");
+    let first = exits.iter().find(|exit| exit.id == 0).unwrap();
+    assert_eq!(first.at, packets[0].0 + Span::from_nanos(45_814_144));
+
+    // At a rate of one packet in two, every other packet is dropped before netem: it takes no draw, and those
+    // that netem sees meet the fates of the first ones above.
+    let queued = down(&format!("rate = '400 kbit/s'\nqueue = {{ packets = 1 }}\n{netem}"));
+    let (behind, _) = run(&mut link(&queued), &packets);
+    let seen: Vec<Verdict> = behind.into_iter().filter(|verdict| *verdict != Verdict::QueueFull).collect();
+    assert!((190..=210).contains(&seen.len()), "{}", seen.len());
+    assert_eq!(seen, verdicts[..seen.len()]);
+}
+
+#[test]
 fn under_way_is_limited() {
     let mut link = link(&down("delay = '600 s'"));
     for _ in 0..Link::<u64>::IN_FLIGHT_MAX {

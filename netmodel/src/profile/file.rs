@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use units::{ParseError, Rate, Share, Size, Span};
 
+use super::netem::NetemFile;
 use super::short::{MaybeShort, Short};
 use super::types::{Distribution, Order, RateCounts};
 
@@ -37,6 +38,11 @@ macro_rules! with_direction_keys {
             #[serde(skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Option<LossFile>")]
             pub loss: Option<Spanned<LossFile>>,
+            /// Loss and delay as kernel netem has them, to the bit, in place of `delay`, `jitter` and `loss`.
+            /// Default none.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Option<NetemFile>")]
+            pub netem: Option<Spanned<NetemFile>>,
             /// How fast the bottleneck sends: a rate (`"2.5 Mbit/s"`) or a table. Default unlimited.
             #[serde(skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Option<MaybeShort<RateFile>>")]

@@ -32,6 +32,7 @@
 
 mod file;
 mod loss;
+mod netem;
 mod print;
 mod resolve;
 mod short;
@@ -41,6 +42,7 @@ pub use file::{
     ChangeFile, ClockKind, DirectionFile, JitterFile, LossFile, LossKind, ProfileFile, QueueFile,
     QueueKindFile, RateFile, RateKind, RateStepFile, profile_schema,
 };
+pub use netem::{KernelLoss, Netem, NetemFile};
 pub use short::{MaybeShort, Short};
 pub use types::{
     Change, CodelParameters, DirectionProfile, Distribution, DualPi2Parameters, GilbertElliott, Jitter, Loss,

@@ -4,6 +4,7 @@ use super::file::{
     ChangeFile, ClockKind, DirectionFile, JitterFile, LossFile, LossKind, ProfileFile, QueueFile,
     QueueKindFile, RateFile, RateKind, RateStepFile, unplaced,
 };
+use super::netem::netem_file;
 use super::short::MaybeShort;
 use super::types::{
     Change, CodelParameters, DirectionProfile, DualPi2Parameters, GilbertElliott, Jitter, Loss, LossClock,
@@ -24,10 +25,12 @@ fn direction(profile: &DirectionProfile) -> DirectionFile {
     // A queue is refused where there is no rate for it to wait for.
     let rates = profile.schedule.iter().filter_map(|change| change.rate.as_ref());
     let limited = rates.chain([&profile.rate]).any(|rate| *rate != RateModel::Unlimited);
+    let own = profile.netem.is_none();
     DirectionFile {
-        delay: Some(unplaced(profile.delay)),
-        jitter: Some(unplaced(jitter(profile.jitter))),
-        loss: Some(unplaced(loss(&profile.loss))),
+        delay: own.then(|| unplaced(profile.delay)),
+        jitter: own.then(|| unplaced(jitter(profile.jitter))),
+        loss: own.then(|| unplaced(loss(&profile.loss))),
+        netem: profile.netem.as_ref().map(|n| unplaced(netem_file(n, loss_model(n.loss, Vec::new())))),
         rate: Some(unplaced(rate(&profile.rate))),
         rate_counts: Some(unplaced(profile.rate_counts)),
         queue: limited.then(|| unplaced(queue(profile.queue))),
@@ -60,9 +63,12 @@ fn jitter(jitter: Jitter) -> MaybeShort<JitterFile> {
 }
 
 fn loss(loss: &Loss) -> LossFile {
-    let drop = loss.drop.clone();
+    loss_model(loss.model, loss.drop.clone())
+}
+
+fn loss_model(model: LossModel, drop: Vec<u64>) -> LossFile {
     let of = |kind| LossFile { kind: Some(unplaced(kind)), drop, ..LossFile::default() };
-    match loss.model {
+    match model {
         LossModel::None => of(LossKind::None),
         LossModel::Bernoulli { p } => LossFile { p: Some(unplaced(p)), ..of(LossKind::Bernoulli) },
         LossModel::GilbertElliott(model) => gilbert_elliott(&model, of(LossKind::GilbertElliott)),

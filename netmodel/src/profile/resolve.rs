@@ -11,6 +11,7 @@ use super::file::{
     RateStepFile,
 };
 use super::loss::resolve_loss;
+use super::netem::resolve_netem;
 use super::short::MaybeShort;
 use super::types::{
     Change, CodelParameters, DirectionProfile, DualPi2Parameters, Jitter, Loss, Queue, QueueKind, QueueLimit,
@@ -79,22 +80,30 @@ pub(super) fn resolve(name: &str, file: &ProfileFile, load: Load<'_>) -> (Profil
     }
     let rtt = file.rtt.as_ref().map_or(Span::ZERO, |rtt| *rtt.get_ref());
     let halves = [rtt / 2, rtt - rtt / 2];
+    let netems = files.map(|own| resolve_netem(&mut found, file, own));
     let merged = files.map(|own| merge(file, own));
-    let delays = [0, 1].map(|i| merged[i].delay.as_ref().map_or(halves[i], |delay| *delay.get_ref()));
+    let delays = [0, 1].map(|i| match netems[i] {
+        Some(netem) => netem.delay,
+        None => merged[i].delay.as_ref().map_or(halves[i], |delay| *delay.get_ref()),
+    });
     let around = delays[0] + delays[1];
-    let [up, down] =
-        [0, 1].map(|i| Resolver { found: &mut found, load, around }.direction(&merged[i], delays[i]));
+    let [up, down] = [0, 1].map(|i| {
+        let resolver = &mut Resolver { found: &mut found, load, around };
+        DirectionProfile { netem: netems[i], ..resolver.direction(&merged[i], delays[i]) }
+    });
     check_queues_have_rates(&mut found, &merged);
     let description = file.description.clone().unwrap_or_default();
     (Profile { name: name.to_owned(), description, up, down }, found.0)
 }
 
-/// The keys of one direction: its own, or the shared ones.
+/// The keys of one direction: its own, or the shared ones. Netem takes the place of delay, jitter and loss.
 fn merge(shared: &ProfileFile, own: &DirectionFile) -> DirectionFile {
+    let netem = own.netem.is_some() || shared.netem.is_some();
     DirectionFile {
-        delay: own.delay.clone().or_else(|| shared.delay.clone()),
-        jitter: own.jitter.clone().or_else(|| shared.jitter.clone()),
-        loss: own.loss.clone().or_else(|| shared.loss.clone()),
+        delay: own.delay.clone().or_else(|| shared.delay.clone()).filter(|_| !netem),
+        jitter: own.jitter.clone().or_else(|| shared.jitter.clone()).filter(|_| !netem),
+        loss: own.loss.clone().or_else(|| shared.loss.clone()).filter(|_| !netem),
+        netem: None,
         rate: own.rate.clone().or_else(|| shared.rate.clone()),
         rate_counts: own.rate_counts.clone().or_else(|| shared.rate_counts.clone()),
         queue: own.queue.clone().or_else(|| shared.queue.clone()),
@@ -140,6 +149,7 @@ impl Resolver<'_> {
             delay,
             jitter: file.jitter.as_ref().map(|j| self.jitter(j)).unwrap_or_default(),
             loss: file.loss.as_ref().map(|l| resolve_loss(self.found, l)).unwrap_or_default(),
+            netem: None,
             rate_counts: file.rate_counts.as_ref().map(|counts| *counts.get_ref()).unwrap_or_default(),
             queue: file.queue.as_ref().map(|q| self.queue(q, &rate)).unwrap_or_default(),
             rate,

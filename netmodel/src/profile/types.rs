@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Rate, Share, Size, Span};
 
+use super::netem::Netem;
 use crate::trace::Trace;
 
 /// The conditions of one direction of a link.
@@ -17,6 +18,9 @@ pub struct DirectionProfile {
     pub jitter: Jitter,
     /// Which packets never enter.
     pub loss: Loss,
+    /// Loss and delay as kernel netem has them, behind the queue. `delay` is then its delay, and there is
+    /// neither `jitter` nor `loss`.
+    pub netem: Option<Netem>,
     /// How fast the bottleneck sends.
     pub rate: RateModel,
     /// What of a packet the rate counts.
