@@ -1,12 +1,16 @@
 //! Devices, addresses, neighbours and routes, through rtnetlink.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::RawFd;
 use std::path::Path;
+use std::time::Duration;
 
 use bench::End;
-use nix::net::if_::if_nametoindex;
+use nix::errno::Errno;
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use rtnetlink::packet_route::link::{InfoData, InfoVeth, LinkAttribute};
 use rtnetlink::packet_route::route::RouteScope;
 use rtnetlink::{Handle, LinkBridge, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder};
@@ -77,7 +81,8 @@ pub(super) async fn bridges(handle: &Handle) -> Result<(), NetError> {
         pair(handle, &cable.near, far).await?;
         let sides = [(&cable.near, port), (&cable.far, port.other())];
         for (cable_end, port) in sides {
-            let bridge = format!("br-{}", port.middle_device);
+            // A device's name has at most 15 bytes.
+            let bridge = format!("bridge{}", port.hardware[5]);
             let request = handle.link().add(LinkBridge::new(&bridge).build());
             request.execute().await.map_err(|e| NetError::netlink(format!("make the bridge {bridge}"), e))?;
             up(handle, &bridge).await?;
@@ -140,6 +145,30 @@ async fn up(handle: &Handle, device: &str) -> Result<(), NetError> {
     let request = handle.link().set(message);
     request.execute().await.map_err(|error| NetError::netlink(format!("set {device} up"), error))
 }
+
+/// Waits until `devices`, in the calling thread's namespace, send what they are given.
+///
+/// A device that is set up begins to send when the kernel has noticed that its twin is up as well, up to a second
+/// later; until then what it is given is dropped without a word.
+pub(super) fn wait_until_running(devices: &[&str]) -> Result<(), NetError> {
+    let failed = |error: Errno| NetError::system("wait for the devices to run", error);
+    for _ in 0..RUNNING_TRIES_MAX {
+        let found = getifaddrs().map_err(failed)?;
+        let running: BTreeSet<String> = found
+            .filter(|device| device.flags.contains(InterfaceFlags::IFF_RUNNING))
+            .map(|device| device.interface_name)
+            .collect();
+        if devices.iter().all(|device| running.contains(*device)) {
+            return Ok(());
+        }
+        #[expect(clippy::disallowed_methods, reason = "waits for the kernel")]
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Err(failed(Errno::ETIMEDOUT))
+}
+
+/// Some seconds.
+const RUNNING_TRIES_MAX: u32 = 5_000;
 
 pub(crate) fn index_of(device: &str) -> Result<u32, NetError> {
     if_nametoindex(device).map_err(|errno| NetError::system(format!("find the device {device}"), errno))

@@ -73,7 +73,21 @@ impl Topology {
         for end in [End::Robot, End::Relay, End::Operator] {
             topology.run_in(end, || setup::netlink(async |handle| setup::end(&handle, end).await))?;
         }
+        topology.wait_until_running()?;
         Ok(topology)
+    }
+
+    fn wait_until_running(&self) -> Result<(), NetError> {
+        for end in [End::Robot, End::Relay, End::Operator] {
+            let ports = PORTS.iter().filter(|port| port.end == end);
+            let devices: Vec<&str> = ports.map(|port| port.end_device).collect();
+            self.run_in(end, || setup::wait_until_running(&devices))?;
+        }
+        if self.kind == Middle::Direct {
+            return Ok(());
+        }
+        let devices: Vec<&str> = PORTS.iter().map(|port| port.middle_device).collect();
+        self.middle.run(|| setup::wait_until_running(&devices))
     }
 
     /// How the hops are joined.

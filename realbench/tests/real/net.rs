@@ -1,12 +1,10 @@
 //! Sockets in namespaces, and what their devices are like.
 
 use std::io::ErrorKind;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::time::Duration;
 
 use bench::End;
-use realbench::net::{EndAddress, Middle, Topology, TopologyOptions, enter_user_namespace};
+use realbench::net::{EndAddress, Middle, Topology, TopologyOptions};
 
 use crate::possible;
 
@@ -78,42 +76,4 @@ fn topologies_stand_beside_each_other() {
     let same_port = two.socket(End::Relay, 4433).unwrap();
     assert_eq!(socket.local_addr().unwrap(), same_port.local_addr().unwrap());
     assert_ne!(one.namespace(End::Relay).inode().unwrap(), two.namespace(End::Relay).inode().unwrap());
-}
-
-#[test]
-fn without_root_a_user_namespace_does() {
-    if !possible() {
-        return;
-    }
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "--nocapture", "--test-threads=1", "net::a_child_without_root"])
-        .uid(65534)
-        .gid(65534)
-        .output();
-    let child = match child {
-        Ok(child) => child,
-        Err(error) => {
-            eprintln!("skipped: the user nobody cannot run the test: {error}");
-            return;
-        }
-    };
-    let output = String::from_utf8_lossy(&child.stdout);
-    let errors = String::from_utf8_lossy(&child.stderr);
-    if errors.contains("skipped:") {
-        eprintln!("{errors}");
-        return;
-    }
-    assert!(child.status.success() && output.contains("crossed"), "{output}\n{errors}");
-}
-
-#[test]
-#[ignore = "a child of the test above"]
-fn a_child_without_root() {
-    if let Err(error) = enter_user_namespace() {
-        eprintln!("skipped: failed to {error}");
-        return;
-    }
-    let topology = topology(Middle::Direct);
-    assert!(crosses(&topology, End::Robot, End::Relay, LONG));
-    println!("crossed");
 }
