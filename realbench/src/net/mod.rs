@@ -16,6 +16,7 @@ pub use namespace::Namespace;
 pub use topology::{Middle, Topology, TopologyOptions};
 pub use user::{Capabilities, Privileges, enter_user_namespace};
 
+pub(crate) use setup::{Cable, index_of, netlink};
 
 /// Why a network could not be set up. Reads after "failed to".
 #[derive(Debug, thiserror::Error)]

@@ -10,6 +10,7 @@
 )]
 
 mod killed;
+mod link;
 mod net;
 
 use realbench::net::{Capabilities, Namespace};
