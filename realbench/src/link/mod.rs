@@ -25,6 +25,8 @@ pub use report::{Lag, LinkReport};
 pub use sink::{ChannelSink, PacketEvent, PacketSink};
 pub use userspace::UserspaceLink;
 
+pub(crate) use packet_socket::PacketSocket;
+pub(crate) use scheduling::real_time;
 
 use netmodel::LinkCounters;
 
