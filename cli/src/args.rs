@@ -48,6 +48,9 @@ pub(crate) enum Verb {
     /// Compare two runs, or two settings, seed by seed: better, worse or the same
     #[command(after_long_help = COMPARE_HELP)]
     Compare(Compare),
+    /// Say what becomes of each packet of a link, by the model and by real links, and where they differ
+    #[command(after_long_help = FATES_EXAMPLES)]
+    Fates(Fates),
     /// Say what this machine can do
     Doctor(Doctor),
     /// Print a JSON Schema: of a file you write, or of the result you read
@@ -287,6 +290,73 @@ pub(crate) struct Compare {
     pub(crate) format: Format,
 }
 
+/// `arcbench fates`.
+#[derive(Debug, Args)]
+pub(crate) struct Fates {
+    /// The profile of the link: a built-in name, or the path of a file
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: String,
+
+    /// The seed: packets meet the fates that they meet in a cell of this seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// How many packets are sent
+    #[arg(long, value_name = "K", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) packets: u32,
+
+    /// By what, comma-separated: the model, or a real link in network namespaces
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_enum, default_values_t = [FateBackend::Sim])]
+    pub(crate) backend: Vec<FateBackend>,
+
+    /// The direction of the operator's hop
+    #[arg(long, value_enum, default_value_t = FateDirection::Down)]
+    pub(crate) direction: FateDirection,
+
+    /// The bytes of each IP packet, from 32 to 1500
+    #[arg(long, value_name = "BYTES", default_value_t = 1200, value_parser = clap::value_parser!(u32).range(32..=1500))]
+    pub(crate) bytes: u32,
+
+    /// The time between two packets, with its unit
+    #[arg(long, value_name = "DURATION", default_value = "2 ms")]
+    pub(crate) interval: String,
+
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// What a packet's fate can be asked of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FateBackend {
+    /// The model, as the simulator has it
+    Sim,
+    /// The model driven in real time, with real packets
+    Userspace,
+    /// The kernel's netem
+    Netem,
+}
+
+impl FateBackend {
+    /// The word that the command line takes, which for a real link is the link's name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Userspace => "userspace",
+            Self::Netem => "netem",
+        }
+    }
+}
+
+/// A direction of the operator's hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FateDirection {
+    /// From the operator to the relay
+    Up,
+    /// From the relay to the operator
+    Down,
+}
+
 /// `arcbench doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
@@ -375,6 +445,13 @@ fn after_help() -> String {
         exit::TABLE
     )
 }
+
+const FATES_EXAMPLES: &str = "\
+Examples:
+  arcbench fates --profile bad-india --packets 20
+  arcbench fates --profile bad-india --seed 2 --packets 1000 --backend sim,userspace --format json
+
+Exits with 13 if a packet met another fate than the model gives one that is sent at the same time.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::Path;
 
+use realbench::doctor::{Capability, CapabilityState};
+use realbench::net::enter_user_namespace;
 use report::{Align, Sheet};
 use serde_json::{Value, json};
 
@@ -15,8 +17,11 @@ use crate::{input, meter, output, place};
 
 /// Looks at the machine and says what it found.
 pub(crate) fn run(arguments: &Doctor) -> Result<Exit, Failure> {
+    // First of all: a user namespace can be entered only before there is a second thread.
+    let privileges = enter_user_namespace();
     let host = Host::look();
-    let checks = [simulator(), cores(&host), memory(&host), run_folder(), terminal(), real_mode()];
+    let mut checks = vec![simulator(), cores(&host), memory(&host), run_folder(), terminal()];
+    checks.extend(realbench::doctor::doctor(&privileges).into_iter().map(real_mode));
     match arguments.format {
         Format::Human => output::data(&human(&checks))?,
         Format::Json => output::data(&json(&host, &checks).to_string())?,
@@ -109,9 +114,13 @@ fn terminal() -> Check {
     Check { name: "terminal", state: State::Ok, text }
 }
 
-fn real_mode() -> Check {
-    let text = "network namespaces and netem are a later mode, not part of this build".to_owned();
-    Check { name: "real mode", state: State::Unsupported, text }
+fn real_mode(capability: Capability) -> Check {
+    let state = match capability.state {
+        CapabilityState::Possible => State::Ok,
+        CapabilityState::Limited => State::Note,
+        CapabilityState::Impossible => State::Unsupported,
+    };
+    Check { name: capability.name, state, text: capability.text }
 }
 
 fn human(checks: &[Check]) -> String {
@@ -119,7 +128,7 @@ fn human(checks: &[Check]) -> String {
     let commit = build.commit.map(|commit| format!(" ({commit})")).unwrap_or_default();
     let mut out = format!("arcbench {}{commit}, {} build, {}\n", build.version, build.profile, build.rustc);
     for check in checks {
-        let _ = writeln!(out, "  {:<11}  {:<10}  {}", check.state.word(), check.name, check.text);
+        let _ = writeln!(out, "  {:<11}  {:<14}  {}", check.state.word(), check.name, check.text);
     }
     out
 }

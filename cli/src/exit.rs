@@ -20,8 +20,7 @@ pub(crate) enum Exit {
     CellsFailed = 11,
     /// Stopped by a signal. Finished cells are kept and the same command goes on from there.
     Interrupted = 12,
-    /// The same cell gave two different results.
-    #[expect(dead_code, reason = "documented for scripts; replay checks are not part of this build")]
+    /// The same cell, or the same packets of a link, gave two different results.
     NotDeterministic = 13,
     /// A comparison found a result that got worse.
     Regression = 14,
@@ -44,7 +43,7 @@ Exit codes:
   10  a gate failed
   11  some cells failed; the others are kept
   12  interrupted; the same command resumes
-  13  not deterministic: one cell gave two results
+  13  not deterministic: one cell, or one link, gave two results
   14  regression in a comparison
   15  nothing selected: the matrix is empty";
 

@@ -14,6 +14,7 @@ mod diagnostics;
 mod doctor;
 mod exit;
 mod failure;
+mod fates;
 mod frames;
 mod gates;
 mod grid;
@@ -74,6 +75,7 @@ fn dispatch(verb: Verb) -> Result<Exit, Failure> {
         Verb::Grid(arguments) => grid::run(&arguments),
         Verb::Cdf(arguments) => cdf::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
+        Verb::Fates(arguments) => fates::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Completions { shell } => {

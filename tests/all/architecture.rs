@@ -14,7 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("report", &["bench"]),
     ("sim", &["bench", "netmodel", "relay-core"]),
     ("realbench", &["bench", "netmodel", "relay-core"]),
-    ("arcbench", &["bench", "netmodel", "relay-core", "report", "sim", "units"]),
+    ("arcbench", &["bench", "netmodel", "realbench", "relay-core", "report", "sim", "units"]),
     ("tests", &["bench", "netmodel", "relay-core", "report", "sim", "units"]),
 ];
 

@@ -1,6 +1,10 @@
 //! The binary as its users meet it: help, errors, exit codes, output, interruption and resumption.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot go on has failed, and one that cannot run says why"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -114,6 +118,7 @@ fn help_shows_verbs_exit_codes_and_examples() {
         "grid",
         "cdf",
         "compare",
+        "fates",
         "doctor",
         "schema",
         "completions",
@@ -176,9 +181,53 @@ fn the_doctor_tries_the_simulator() {
         checks.iter().find(|check| check["name"] == name).unwrap()["state"].clone()
     };
     assert_eq!(state("simulator"), "ok");
-    assert_eq!(state("real mode"), "unsupported");
+    for name in ["namespaces", "userspace link", "netem link", "real time", "clock", "processors"] {
+        assert_ne!(state(name), "broken", "{name} is a matter of the machine");
+    }
     assert!(found["host"]["cores"].as_str().unwrap().parse::<u32>().unwrap() >= 1);
     assert!(sandbox.names().is_empty(), "looking leaves nothing behind");
+}
+
+#[test]
+fn fates_are_the_same_by_the_model_and_by_a_real_link() {
+    let sandbox = Sandbox::new();
+    let alone =
+        sandbox.run(&["fates", "--profile", "bad-india", "--packets", "300", "--format", "json"]).ok().json();
+    let fates = alone["backends"][0]["fates"].as_array().unwrap().clone();
+    assert_eq!(fates.len(), 300);
+    assert!(fates.iter().any(|fate| fate["fate"] == "lost" && fate["delay_us"].is_null()));
+    let found = sandbox.run(&["doctor", "--format", "json"]).ok().json();
+    let checks = found["checks"].as_array().unwrap();
+    let link = checks.iter().find(|check| check["name"] == "userspace link").unwrap();
+    if link["state"] == "unsupported" {
+        eprintln!("skipped: {}", link["text"]);
+        return;
+    }
+    let both = ["fates", "--profile", "bad-india", "--packets", "300", "--backend", "sim,userspace"];
+    let text = sandbox.run(&both).ok().out;
+    assert!(text.contains("userspace: ") && text.contains(", 0 with another fate"), "{text}");
+    let both = sandbox.run(&[&both[..], &["--format", "json"]].concat()).ok().json();
+    assert_eq!(both["equal"], true);
+    let lost = |backend: usize| -> Vec<bool> {
+        let fates = both["backends"][backend]["fates"].as_array().unwrap();
+        fates.iter().map(|fate| fate["fate"] == "lost").collect()
+    };
+    assert_eq!(lost(0), lost(1), "which packets are lost does not depend on when they are sent");
+    assert!(sandbox.names().is_empty(), "nothing is left behind");
+}
+
+#[test]
+fn fates_of_what_is_not_there_are_a_usage_error() {
+    let sandbox = Sandbox::new();
+    for wrong in [
+        &["fates", "--profile", "bad-indja"][..],
+        &["fates", "--profile", "./nothing.toml"],
+        &["fates", "--profile", "bad-india", "--interval", "2"],
+        &["fates", "--profile", "bad-india", "--packets", "0"],
+    ] {
+        let ended = sandbox.run(wrong);
+        assert_eq!(ended.code, Some(2), "{wrong:?}: {}", ended.err);
+    }
 }
 
 #[test]

@@ -1,0 +1,224 @@
+//! `arcbench fates`: what becomes of each packet of a link, by the model and by real links, and where they differ.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use bench::Direction;
+use bench::netmodel::{Profile, Verdict};
+use bench::units::Span;
+use realbench::fates::{
+    Fate, Fates, FatesOptions, IP_BYTES_MAX, IP_BYTES_MIN, by_backend, by_model, differences,
+};
+use realbench::net::enter_user_namespace;
+use report::{Align, Sheet};
+use serde_json::{Value, json};
+
+use crate::args::{self, FateBackend, Format, Selection};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{diagnostics, input, output, text_file};
+
+/// Sends the packets by every backend that is asked for, and compares.
+pub(crate) fn run(arguments: &args::Fates) -> Result<Exit, Failure> {
+    let options = options(arguments)?;
+    let real = arguments.backend.iter().any(|backend| *backend != FateBackend::Sim);
+    if real {
+        // Before there is a second thread.
+        enter_user_namespace().map_err(|error| impossible(&format!("failed to {error}")))?;
+    }
+    let mut columns = Vec::new();
+    for backend in &arguments.backend {
+        columns.push(column(&options, *backend)?);
+    }
+    match arguments.format {
+        Format::Human => output::data(&human(&options, &columns))?,
+        Format::Json => output::data(&json(arguments, &options, &columns).to_string())?,
+        Format::Markdown => output::data(&sheet(&options, &columns).markdown())?,
+        Format::Csv => output::data(&sheet(&options, &columns).csv())?,
+    }
+    let equal = columns.iter().all(|column| column.differences.is_empty());
+    Ok(if equal { Exit::Ok } else { Exit::NotDeterministic })
+}
+
+/// What one backend did.
+struct Column {
+    name: &'static str,
+    fates: Fates,
+    /// The packets whose fate is not the one that the model gives them.
+    differences: Vec<usize>,
+}
+
+fn column(options: &FatesOptions, backend: FateBackend) -> Result<Column, Failure> {
+    let name = backend.name();
+    let Some(link) = realbench::link::backend(name) else {
+        return Ok(Column { name, fates: by_model(options, None), differences: Vec::new() });
+    };
+    let fates = by_backend(options, link).map_err(|error| impossible(&format!("failed to {error}")))?;
+    // Where delays depend on when packets are sent, the model has to be asked about the same times.
+    let model = by_model(options, Some(&fates.fates));
+    Ok(Column { name, differences: differences(&fates, &model), fates })
+}
+
+fn impossible(message: &str) -> Failure {
+    Failure::usage(message).help("`arcbench doctor` says what this machine can do")
+}
+
+/// The packets of the cell that `run` would make of the same profile and seed.
+fn options(arguments: &args::Fates) -> Result<FatesOptions, Failure> {
+    let interval: Span = arguments
+        .interval
+        .parse()
+        .map_err(|error| Failure::usage(format!("`--interval {}`: {error}", arguments.interval)))?;
+    if interval > INTERVAL_MAX {
+        return Err(Failure::usage(format!("`--interval {interval}` is more than {INTERVAL_MAX}")));
+    }
+    let is_path = arguments.profile.contains('/') || Path::new(&arguments.profile).extension().is_some();
+    let profiles = (!is_path).then(|| vec![arguments.profile.clone()]);
+    let seeds = Some(arguments.seed.to_string());
+    let mut loaded = input::load(&Selection { profiles, seeds, ..Selection::default() })?;
+    let mut cell = loaded.cells.swap_remove(0);
+    if is_path {
+        cell.profile = Arc::new(read(&arguments.profile)?);
+    }
+    Ok(FatesOptions {
+        key: cell.key(),
+        profile: cell.profile,
+        direction: match arguments.direction {
+            args::FateDirection::Up => Direction::Up,
+            args::FateDirection::Down => Direction::Down,
+        },
+        packets: arguments.packets,
+        ip_bytes: arguments.bytes.clamp(IP_BYTES_MIN, IP_BYTES_MAX),
+        interval,
+    })
+}
+
+fn read(path: &str) -> Result<Profile, Failure> {
+    let unreadable = |reason| Failure::usage(format!("cannot read the profile `{path}`: {reason}"));
+    let text = text_file::read(Path::new(path)).map_err(unreadable)?;
+    let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
+    let folder = Path::new(path).parent().map(Path::to_owned).unwrap_or_default();
+    let load = |name: &str| text_file::read(&folder.join(name)).ok();
+    Profile::parse_with(&stem, &text, &load)
+        .map_err(|problems| Failure::report(diagnostics::render(path, &text, &problems)))
+}
+
+fn human(options: &FatesOptions, columns: &[Column]) -> String {
+    let mut out = format!("{:>8}", "packet");
+    for column in columns {
+        let _ = write!(out, "  {:>14}", column.name);
+    }
+    out.push('\n');
+    for number in 0..options.packets as usize {
+        let _ = write!(out, "{number:>8}");
+        for column in columns {
+            let fate = column.fates.fates.get(number).map_or_else(String::new, said);
+            let mark = if column.differences.binary_search(&number).is_ok() { "!" } else { " " };
+            let _ = write!(out, "  {fate:>13}{mark}");
+        }
+        out.push('\n');
+    }
+    for column in columns {
+        let fates = &column.fates.fates;
+        let lost = fates.iter().filter(|fate| fate.verdict != Verdict::Accepted).count();
+        let _ = write!(out, "{}: {lost} of {} lost or dropped", column.name, fates.len());
+        if column.name != FateBackend::Sim.name() {
+            let _ = write!(out, ", {} with another fate than the model's", column.differences.len());
+        }
+        out.push('\n');
+        if let Some(report) = &column.fates.report {
+            let lag = report.release_lag;
+            if lag.count > 0 {
+                let _ = writeln!(
+                    out,
+                    "  release lag: p50 {:.1} us, p99 {:.1} us, max {:.1} us; processor {:.1} % of a core",
+                    lag.us_p50,
+                    lag.us_p99,
+                    lag.us_max,
+                    100.0 * report.cpu.as_secs_f64() / report.wall.as_secs_f64().max(1e-9)
+                );
+            }
+            for note in &report.notes {
+                let _ = writeln!(out, "  note: {note}");
+            }
+        }
+    }
+    out
+}
+
+/// A row for each packet, a column for each backend.
+fn sheet(options: &FatesOptions, columns: &[Column]) -> Sheet {
+    let names = columns.iter().map(|column| (column.name, Align::Right));
+    let mut sheet = Sheet::new([("packet", Align::Right)].into_iter().chain(names));
+    for number in 0..options.packets as usize {
+        let fates = columns.iter().map(|column| column.fates.fates.get(number).map_or_else(String::new, said));
+        sheet.row([number.to_string()].into_iter().chain(fates));
+    }
+    sheet
+}
+
+fn said(fate: &Fate) -> String {
+    match (fate.verdict, fate.delay) {
+        (Verdict::Accepted, Some(delay)) => format!("{:.6} ms", delay.as_millis_f64()),
+        (Verdict::Accepted, None) => "missing".to_owned(),
+        (verdict, _) => word(verdict).to_owned(),
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Accepted => "delivered",
+        Verdict::Lost => "lost",
+        Verdict::QueueFull => "queue full",
+        Verdict::Outage => "outage",
+    }
+}
+
+fn json(arguments: &args::Fates, options: &FatesOptions, columns: &[Column]) -> Value {
+    let backends: Vec<Value> = columns
+        .iter()
+        .map(|column| {
+            let fate = |fate: &Fate| {
+                json!({
+                    "sent_us": fate.sent.as_nanos() as f64 / 1e3,
+                    "fate": word(fate.verdict),
+                    "delay_us": fate.delay.map(|delay| delay.as_nanos() as f64 / 1e3),
+                })
+            };
+            json!({
+                "backend": column.name,
+                "exact": column.fates.exact,
+                "fates": column.fates.fates.iter().map(fate).collect::<Vec<_>>(),
+                "differences": column.differences,
+                "report": column.fates.report.as_ref().map(report),
+            })
+        })
+        .collect();
+    json!({
+        "schema": "arcbench.fates",
+        "version": 1,
+        "profile": options.profile.name,
+        "seed": arguments.seed.to_string(),
+        "direction": options.direction.name(),
+        "equal": columns.iter().all(|column| column.differences.is_empty()),
+        "backends": backends,
+    })
+}
+
+fn report(report: &realbench::link::LinkReport) -> Value {
+    let lag = |lag: realbench::link::Lag| json!({ "count": lag.count, "p50": lag.us_p50, "p99": lag.us_p99, "max": lag.us_max });
+    json!({
+        "release_lag_us": lag(report.release_lag),
+        "arrival_lag_us": lag(report.arrival_lag),
+        "strays": report.strays,
+        "socket_drops": report.socket_drops,
+        "send_failures": report.send_failures,
+        "cpu_s": report.cpu.as_secs_f64(),
+        "wall_s": report.wall.as_secs_f64(),
+        "notes": report.notes,
+    })
+}
+
+/// A longer one would make a command that does not end.
+const INTERVAL_MAX: Span = Span::from_secs(10);
