@@ -13,6 +13,7 @@ use quinn_proto::{
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 
+use crate::access::{Access, Token};
 use crate::settings::Settings;
 
 /// What every machine needs besides its settings.
@@ -39,6 +40,8 @@ pub struct Dial {
     pub crypto: Arc<dyn crypto::ClientConfig>,
     /// The session to join; robot and operator of the same session are paired.
     pub session: u64,
+    /// The secret that the relay asks for, if it does.
+    pub token: Option<Token>,
 }
 
 /// How a relay accepts its peers.
@@ -48,6 +51,8 @@ pub struct Listen {
     pub crypto: Arc<dyn crypto::ServerConfig>,
     /// The key of the tokens that validate addresses.
     pub token_key: Arc<dyn HandshakeTokenKey>,
+    /// Whom it lets into which session.
+    pub access: Access,
 }
 
 /// Why a machine could not be made.
@@ -159,6 +164,11 @@ impl ConnectionIdGenerator for SeededCids {
     fn cid_lifetime(&self) -> Option<Duration> {
         None
     }
+}
+
+/// The seed of the waiting times between dialling.
+pub(crate) fn redial_seed(params: &EndpointParams) -> [u8; 32] {
+    derived(&params.seed, 4)
 }
 
 /// An independent seed for each `purpose`.

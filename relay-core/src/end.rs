@@ -1,16 +1,18 @@
-//! What robot and operator share: one connection, dialled to the relay, and joining its session.
+//! What robot and operator share: one connection at a time, dialled to the relay, and joining its session; and dialling again
+//! when it is lost.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use quinn_proto::{
-    ClientConfig, ConnectionError, ConnectionHandle, Dir, Endpoint, Event as QuinnEvent, StreamEvent,
-    StreamId, TransportConfig,
+    ClientConfig, ConnectionError, ConnectionHandle, ConnectionId, Dir, Endpoint, Event as QuinnEvent,
+    StreamEvent, StreamId, TransportConfig, VarInt,
 };
-use units::Time;
+use units::{Span, Time};
 
+use crate::access::Token;
 use crate::clock::Clock;
 use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::Gate;
@@ -18,22 +20,50 @@ use crate::event::{Event, LeaveReason, Role};
 use crate::hop::Hop;
 use crate::host::{Host, Received};
 use crate::machine::Output;
+use crate::redial::Redial;
 use crate::video::VideoQueue;
-use crate::wire::{Hello, Message, WELCOME_BYTES, Welcome, WelcomeStatus};
+use crate::wire::{CLOSE_GOING, Hello, Message, WELCOME_BYTES, Welcome, WelcomeStatus};
 
 /// An end of a session, without what makes it a robot or an operator.
 pub(crate) struct End {
     pub(crate) host: Host,
     handle: ConnectionHandle,
     role: Role,
-    session: u64,
+    dial: Dial,
+    first_cids: FirstCids,
+    line: Box<dyn Fn() -> Line + Send>,
+    state: State,
+    redial: Redial,
+    /// Whether there is a new connection that whoever uses this has not been told of.
+    redialled: bool,
     hello_stream: Option<StreamId>,
     welcome: BytesMut,
-    joined: bool,
     pub(crate) events: VecDeque<Event>,
     /// Streams with something to read; only frames come on them.
     readable: VecDeque<Readable>,
 }
+
+/// What a connection begins with, new for each.
+pub(crate) struct Line {
+    pub(crate) gate: Gate,
+    pub(crate) transport: TransportConfig,
+    pub(crate) video: VideoQueue,
+}
+
+/// Where an end stands with its relay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It is connecting, or waits for the relay's welcome; at this time it gives up and tries anew.
+    Dialling(Time),
+    /// It is in its session.
+    Joined,
+    /// It lost the relay or was refused, and dials again at this time.
+    Down(Time),
+    /// It was closed from here.
+    Closed,
+}
+
+type FirstCids = Arc<dyn Fn() -> ConnectionId + Send + Sync>;
 
 /// Something on a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,26 +78,24 @@ impl End {
         params: &EndpointParams,
         dial: Dial,
         role: Role,
-        gate: Gate,
-        transport: TransportConfig,
-        video: VideoQueue,
+        line: Box<dyn Fn() -> Line + Send>,
     ) -> Result<Self, SetupError> {
-        let clock = Clock::new(params.epoch);
-        let mut endpoint = Endpoint::new(Arc::new(config::endpoint(params)), None, true, None);
-        let mut client = ClientConfig::new(dial.crypto);
-        client.transport_config(Arc::new(transport));
-        client.initial_dst_cid_provider(config::first_cids(params));
-        let (handle, conn) = endpoint.connect(clock.instant(now), client, dial.relay, &dial.server_name)?;
-        let mut host = Host::new(endpoint, clock);
-        host.insert(Hop::new(now, handle, conn, gate, video));
+        let endpoint = Endpoint::new(Arc::new(config::endpoint(params)), None, true, None);
+        let mut host = Host::new(endpoint, Clock::new(params.epoch));
+        let first_cids = config::first_cids(params);
+        let handle = connect(now, &mut host, &dial, &first_cids, line())?;
         Ok(Self {
             host,
             handle,
             role,
-            session: dial.session,
+            dial,
+            first_cids,
+            line,
+            state: State::Dialling(now + DIAL_WITHIN),
+            redial: Redial::new(config::redial_seed(params)),
+            redialled: false,
             hello_stream: None,
             welcome: BytesMut::new(),
-            joined: false,
             events: VecDeque::new(),
             readable: VecDeque::new(),
         })
@@ -82,12 +110,32 @@ impl End {
     }
 
     pub(crate) fn is_joined(&self) -> bool {
-        self.joined
+        self.state == State::Joined
+    }
+
+    /// Whether there is a new connection since the last call.
+    pub(crate) fn take_redialled(&mut self) -> bool {
+        std::mem::take(&mut self.redialled)
+    }
+
+    /// Closes the connection, telling the relay, and dials no more.
+    pub(crate) fn close(&mut self, now: Time) {
+        self.state = State::Closed;
+        self.hang_up(now);
+    }
+
+    fn hang_up(&mut self, now: Time) {
+        let instant = self.host.clock.instant(now);
+        if let Some(hop) = self.hop_mut() {
+            hop.video.queue.clear();
+            hop.conn.close(instant, VarInt::from_u32(CLOSE_GOING), Bytes::new());
+            hop.touch();
+        }
     }
 
     pub(crate) fn handle_datagram(&mut self, now: Time, from: SocketAddr, ecn: u8, datagram: BytesMut) {
         match self.host.handle_datagram(now, from, ecn, datagram) {
-            Received::Hop(_) => self.serve(),
+            Received::Hop(_) => self.serve(now),
             Received::Incoming(incoming) => self.host.endpoint.ignore(*incoming),
             Received::Done => {}
         }
@@ -95,7 +143,31 @@ impl End {
 
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         self.host.handle_timeout(now);
-        self.serve();
+        self.serve(now);
+        match self.state {
+            // quinn would wait twice as long before each packet of a handshake, and go on for half a minute.
+            State::Dialling(until) if now >= until => {
+                self.state = State::Down(self.redial.next(now));
+                self.hang_up(now);
+            }
+            State::Down(at) if now >= at => self.dial_again(now),
+            _ => {}
+        }
+    }
+
+    fn dial_again(&mut self, now: Time) {
+        match connect(now, &mut self.host, &self.dial, &self.first_cids, (self.line)()) {
+            Ok(handle) => {
+                self.handle = handle;
+                self.hello_stream = None;
+                self.welcome.clear();
+                self.readable.clear();
+                self.state = State::Dialling(now + DIAL_WITHIN);
+                self.redialled = true;
+            }
+            // It worked the first time; it may again.
+            Err(_) => self.state = State::Down(self.redial.next(now)),
+        }
     }
 
     /// The next application message that came.
@@ -129,25 +201,30 @@ impl End {
             return Some(Output::Transmit(transmit));
         }
         self.host.settle();
-        match self.hop() {
-            Some(hop) if hop.is_touched() || hop.video.queue.has_events() => None,
-            Some(hop) => Some(Output::Wait(hop.timeout())),
-            None => Some(Output::Wait(Time::MAX)),
+        if self.host.hops_mut().any(|hop| hop.is_touched())
+            || self.hop().is_some_and(|hop| hop.video.queue.has_events())
+        {
+            return None;
         }
+        let own = match self.state {
+            State::Dialling(at) | State::Down(at) => at,
+            State::Joined | State::Closed => Time::MAX,
+        };
+        Some(Output::Wait(self.host.timeout().min(own)))
     }
 
     /// Takes what quinn has to say about the connection.
-    fn serve(&mut self) {
+    fn serve(&mut self, now: Time) {
         while let Some(event) = self.hop_mut().and_then(|hop| hop.conn.poll()) {
             match event {
                 QuinnEvent::Connected => self.say_hello(),
-                QuinnEvent::ConnectionLost { reason } => self.lost(&reason),
+                QuinnEvent::ConnectionLost { reason } => self.lost(now, leave_reason(&reason)),
                 QuinnEvent::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     self.readable.push_back(Readable::Opened);
                 }
                 QuinnEvent::Stream(StreamEvent::Readable { id }) => {
                     if Some(id) == self.hello_stream {
-                        self.read_welcome(id);
+                        self.read_welcome(now, id);
                     } else {
                         self.readable.push_back(Readable::Stream(id));
                     }
@@ -161,18 +238,19 @@ impl End {
     }
 
     fn say_hello(&mut self) {
-        let hello = Hello { role: self.role, session: self.session };
+        let token = self.dial.token.as_ref().map(Token::bytes).unwrap_or_default();
+        let hello = Hello { role: self.role, session: self.dial.session, token };
         let Some(hop) = self.host.hop_mut(self.handle) else { return };
         if let Some(id) = hop.conn.streams().open(Dir::Bi) {
             self.hello_stream = Some(id);
-            // Sixteen bytes fit into any peer's first flow-control window.
+            // Eighty bytes at most fit into any peer's first flow-control window.
             let _ = hop.conn.send_stream(id).write(&hello.encode());
             let _ = hop.conn.send_stream(id).finish();
             hop.touch();
         }
     }
 
-    fn read_welcome(&mut self, id: StreamId) {
+    fn read_welcome(&mut self, now: Time, id: StreamId) {
         let Some(hop) = self.host.hop_mut(self.handle) else { return };
         let mut stream = hop.conn.recv_stream(id);
         if let Ok(mut chunks) = stream.read(true) {
@@ -183,24 +261,54 @@ impl End {
             let _ = chunks.finalize();
         }
         hop.touch();
-        if self.joined || self.welcome.len() < WELCOME_BYTES {
+        if !matches!(self.state, State::Dialling(_)) || self.welcome.len() < WELCOME_BYTES {
             return;
         }
         match Welcome::decode(self.welcome.clone().freeze()) {
             Ok(Welcome { status: WelcomeStatus::Joined }) => {
-                self.joined = true;
+                self.state = State::Joined;
+                self.redial.succeeded();
                 self.events.push_back(Event::Joined { role: self.role });
             }
             Ok(Welcome { status: WelcomeStatus::Refused }) | Err(_) => {
-                self.events.push_back(Event::Left { role: self.role, reason: LeaveReason::Refused });
+                self.lost(now, LeaveReason::Refused);
+                self.hang_up(now);
             }
         }
     }
 
-    fn lost(&mut self, reason: &ConnectionError) {
-        self.joined = false;
-        self.events.push_back(Event::Left { role: self.role, reason: leave_reason(reason) });
+    /// The relay is gone or will not have this end: tries again in a while.
+    fn lost(&mut self, now: Time, reason: LeaveReason) {
+        if !matches!(self.state, State::Dialling(_) | State::Joined) {
+            return;
+        }
+        if let Some(hop) = self.hop_mut() {
+            hop.video.queue.clear();
+        }
+        self.state = State::Down(self.redial.next(now));
+        self.events.push_back(Event::Left { role: self.role, reason });
     }
+}
+
+/// How long an end waits for its session before it dials anew. A handshake over the worst profile, with a packet of
+/// each flight lost twice, takes less.
+const DIAL_WITHIN: Span = Span::from_secs(5);
+
+/// Opens a connection to the relay.
+fn connect(
+    now: Time,
+    host: &mut Host,
+    dial: &Dial,
+    first_cids: &FirstCids,
+    line: Line,
+) -> Result<ConnectionHandle, SetupError> {
+    let mut client = ClientConfig::new(Arc::clone(&dial.crypto));
+    client.transport_config(Arc::new(line.transport));
+    client.initial_dst_cid_provider(Arc::clone(first_cids));
+    let instant = host.clock.instant(now);
+    let (handle, conn) = host.endpoint.connect(instant, client, dial.relay, &dial.server_name)?;
+    host.insert(Hop::new(now, handle, conn, line.gate, line.video));
+    Ok(handle)
 }
 
 /// Why a connection ended, in the terms of [`Event::Left`].

@@ -10,6 +10,7 @@
 
 pub use units;
 
+mod access;
 mod arena;
 mod clock;
 mod config;
@@ -23,6 +24,7 @@ mod loss;
 mod machine;
 mod operator;
 mod pacer;
+mod redial;
 mod relay;
 mod repair;
 mod resize;
@@ -33,6 +35,7 @@ mod streams;
 mod video;
 pub mod wire;
 
+pub use access::{Access, Token, TokenError, TokenHash};
 pub use config::{Dial, EndpointParams, Listen, SetupError};
 pub use event::{Camera, DropPlace, DropReason, Event, FrameId, LeaveReason, Role};
 pub use machine::{Counters, Machine, Output, Snapshot, Transmit};

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use units::{Span, Time};
@@ -9,7 +10,7 @@ use units::{Span, Time};
 use crate::clock::Clock;
 use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::{Enforce, Gate};
-use crate::end::{End, Readable};
+use crate::end::{End, Line, Readable};
 use crate::event::{DropPlace, DropReason, Event, FrameId, Role};
 use crate::fec::Codec;
 use crate::loss::ReceiverLog;
@@ -28,6 +29,7 @@ pub struct Operator {
     codec: Codec,
     streams: FrameStreams,
     received: ReceiverLog,
+    report_interval: Span,
     /// The last poses with the time they were taken, the newest first.
     poses: VecDeque<(Time, u32, Bytes)>,
     repeat: usize,
@@ -37,17 +39,16 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Makes an operator's end that dials its relay at once.
+    /// Makes an operator's end that dials its relay at once, and again whenever the connection is lost.
     pub fn new(
         now: Time,
         params: &EndpointParams,
         dial: Dial,
         settings: &Settings,
     ) -> Result<Self, SetupError> {
-        let gate = Gate::new(&settings.congestion, Enforce::Gate, Clock::new(params.epoch));
-        let transport = config::operator_hop(settings, gate.factory());
-        let limits = Limits::new(settings.deadline.frame, &settings.priority, DropPlace::Operator);
-        let end = End::dial(now, params, dial, Role::Operator, gate, transport, VideoQueue::new(limits))?;
+        let (own, epoch) = (settings.clone(), params.epoch);
+        let line = move || Self::line(&own, epoch);
+        let end = End::dial(now, params, dial, Role::Operator, Box::new(line))?;
         Ok(Self {
             end,
             frames: FrameReceiver::new(settings.deadline.reassembly),
@@ -55,11 +56,32 @@ impl Operator {
             codec: Codec::default(),
             streams: FrameStreams::default(),
             received: ReceiverLog::new(settings.feedback.interval),
+            report_interval: settings.feedback.interval,
             poses: VecDeque::new(),
             repeat: settings.pose.repeat as usize,
             pose_at: Time::ZERO,
             pose_interval: Span::ZERO,
         })
+    }
+
+    /// What a new connection begins with.
+    fn line(settings: &Settings, epoch: Instant) -> Line {
+        let gate = Gate::new(&settings.congestion, Enforce::Gate, Clock::new(epoch));
+        let transport = config::operator_hop(settings, gate.factory());
+        let limits = Limits::new(settings.deadline.frame, &settings.priority, DropPlace::Operator);
+        Line { gate, transport, video: VideoQueue::new(limits) }
+    }
+
+    /// Closes the connection, telling the relay, and dials no more.
+    pub fn close(&mut self, now: Time) {
+        self.end.close(now);
+    }
+
+    /// Forgets what belongs to a connection that is gone. Frames go on: the robot counts them.
+    fn begin_anew(&mut self) {
+        self.received = ReceiverLog::new(self.report_interval);
+        self.streams = FrameStreams::default();
+        self.poses.clear();
     }
 
     /// Takes a hand pose and sends it at once, with the poses before it as the settings say.
@@ -214,6 +236,9 @@ impl Machine for Operator {
 
     fn handle_timeout(&mut self, now: Time) {
         self.end.handle_timeout(now);
+        if self.end.take_redialled() {
+            self.begin_anew();
+        }
         self.take_messages(now);
         self.forget(now);
         if now >= self.report_due() {

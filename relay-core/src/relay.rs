@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use quinn_proto::{
     ConnectionHandle, Dir, Endpoint, Event as QuinnEvent, Incoming, ServerConfig, StreamEvent, VarInt,
 };
-use units::Time;
+use units::{Span, Time};
 
 use crate::clock::Clock;
 use crate::config::{self, EndpointParams, Listen};
@@ -25,7 +25,10 @@ use crate::machine::{Machine, Output, Snapshot};
 use crate::settings::{CongestionFeedback, DeliveryKind, LossMeasure, Settings};
 use crate::streams::StreamSender;
 use crate::video::{FrameBuffer, Limits, Progress, VideoQueue};
-use crate::wire::{Hello, Message, PoseBatch, ResizeRequest, VideoHeader, Welcome, WelcomeStatus};
+use crate::wire::{
+    CLOSE_GOING, CLOSE_NOT_JOINED, Hello, Message, PoseBatch, ResizeRequest, VideoHeader, Welcome,
+    WelcomeStatus,
+};
 
 use self::join::Joining;
 use self::session::Session;
@@ -43,6 +46,8 @@ pub struct Relay {
 /// What the relay knows of a connection.
 struct Peer {
     stage: Stage,
+    /// When it connected.
+    since: Time,
     streams: Option<StreamSender>,
 }
 
@@ -51,8 +56,17 @@ enum Stage {
     Joining(Joining),
     /// In a session.
     Member { session: u64, role: Role },
-    /// Turned away; kept until the connection has drained.
+    /// Turned away; closed when the peer does not do it.
     Leaving,
+    /// Closed, and not drained yet.
+    Closed,
+}
+
+impl Peer {
+    /// When its connection is closed unless it has joined a session.
+    fn join_by(&self) -> Option<Time> {
+        matches!(self.stage, Stage::Joining(_) | Stage::Leaving).then(|| self.since + JOIN_WITHIN)
+    }
 }
 
 impl Relay {
@@ -99,7 +113,7 @@ impl Relay {
                 self.host.insert(hop);
                 let streams = stream.then(|| StreamSender::new(self.settings.deadline.frame));
                 let stage = Stage::Joining(Joining::default());
-                self.peers.insert(handle.0, Peer { stage, streams });
+                self.peers.insert(handle.0, Peer { stage, since: now, streams });
             }
             Err(error) => {
                 if let Some(transmit) = error.response {
@@ -230,7 +244,7 @@ impl Relay {
     /// Poses from the operator: what is new becomes commands for the robot.
     fn take_poses(&mut self, now: Time, from: ConnectionHandle, id: u64, batch: PoseBatch) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        let transit = self.host.hop(from).map_or(units::Span::ZERO, Hop::one_way);
+        let transit = self.host.hop(from).map_or(Span::ZERO, Hop::one_way);
         let commands = session.poses.take(now, transit, batch, &mut self.events);
         let Some(commands) = commands else { return };
         let Some(robot) = session.robot else { return };
@@ -268,8 +282,9 @@ impl Relay {
     /// Puts a peer into its session, if there is room in it.
     fn admit(&mut self, now: Time, handle: ConnectionHandle, hello: Hello) {
         let room = self.sessions.contains_key(&hello.session) || self.sessions.len() < SESSIONS_MAX;
-        let Hello { role, session: id } = hello;
+        let Hello { role, session: id, token } = hello;
         let admitted = room
+            && self.listen.access.admits(id, role, &token)
             && self.sessions.entry(id).or_insert_with(|| Session::new(&self.settings)).join(role, handle);
         if !admitted {
             return self.turn_away(handle);
@@ -312,13 +327,28 @@ impl Relay {
     fn leave(&mut self, handle: ConnectionHandle, reason: LeaveReason) {
         let Some(peer) = self.peers.get_mut(&handle.0) else { return };
         let Stage::Member { session, role } = peer.stage else { return };
-        peer.stage = Stage::Leaving;
+        peer.stage = Stage::Closed;
         self.events.push_back(Event::Left { role, reason });
         if let Some(hop) = self.host.hop_mut(handle) {
             hop.video.queue.clear();
         }
         if self.sessions.get_mut(&session).is_some_and(|entry| entry.leave(role, handle)) {
             self.sessions.remove(&session);
+        }
+    }
+
+    /// Closes connections that have been there for a while and are in no session, so that nobody takes up room for
+    /// nothing.
+    fn close_idlers(&mut self, now: Time) {
+        let instant = self.host.clock.instant(now);
+        for (handle, peer) in &mut self.peers {
+            if peer.join_by().is_some_and(|by| now >= by)
+                && let Some(hop) = self.host.hop_mut(ConnectionHandle(*handle))
+            {
+                peer.stage = Stage::Closed;
+                hop.conn.close(instant, VarInt::from_u32(CLOSE_NOT_JOINED), Bytes::new());
+                hop.touch();
+            }
         }
     }
 
@@ -338,7 +368,9 @@ impl Relay {
 
     fn timeout(&self) -> Time {
         let streams = self.peers.values().filter_map(|peer| peer.streams.as_ref());
-        streams.map(StreamSender::timeout).min().unwrap_or(Time::MAX).min(self.host.timeout())
+        let streams = streams.map(StreamSender::timeout).min().unwrap_or(Time::MAX);
+        let joining = self.peers.values().filter_map(Peer::join_by).min().unwrap_or(Time::MAX);
+        streams.min(joining).min(self.host.timeout())
     }
 }
 
@@ -356,6 +388,7 @@ impl Machine for Relay {
         for handle in self.host.handles() {
             self.serve(now, handle);
         }
+        self.close_idlers(now);
     }
 
     fn poll_output(&mut self, now: Time, buffer: &mut Vec<u8>) -> Output {
@@ -400,12 +433,14 @@ impl Relay {
     pub fn close(&mut self, now: Time) {
         let instant = self.host.clock.instant(now);
         for hop in self.host.hops_mut() {
-            hop.conn.close(instant, VarInt::from_u32(0), Bytes::new());
+            hop.conn.close(instant, VarInt::from_u32(CLOSE_GOING), Bytes::new());
             hop.touch();
         }
     }
 }
 
+/// How long a connection may be there without being in a session.
+const JOIN_WITHIN: Span = Span::from_secs(10);
 /// Connections at once; more are refused.
 const PEERS_MAX: usize = 256;
 /// Sessions at once; hellos for more are refused.

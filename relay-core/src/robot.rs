@@ -1,6 +1,7 @@
 //! The robot's end: sends camera frames to the relay and executes the commands that come back.
 
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use units::{Size, Span, Time};
@@ -8,7 +9,7 @@ use units::{Size, Span, Time};
 use crate::clock::Clock;
 use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::{Enforce, Gate};
-use crate::end::End;
+use crate::end::{End, Line};
 use crate::event::{DropPlace, DropReason, Event, FrameId, Role};
 use crate::machine::{Machine, Output, Snapshot};
 use crate::settings::{Congestion, CongestionKind, Settings};
@@ -20,27 +21,40 @@ pub struct Robot {
     end: End,
     /// The newest pose executed.
     executed: Option<u32>,
+    executed_at: Time,
     command_age_max: Span,
 }
 
 impl Robot {
-    /// Makes a robot's end that dials its relay at once.
+    /// Makes a robot's end that dials its relay at once, and again whenever the connection is lost.
     pub fn new(
         now: Time,
         params: &EndpointParams,
         dial: Dial,
         settings: &Settings,
     ) -> Result<Self, SetupError> {
+        let (own, epoch) = (settings.clone(), params.epoch);
+        let line = move || Self::line(&own, epoch);
+        let end = End::dial(now, params, dial, Role::Robot, Box::new(line))?;
+        Ok(Self { end, executed: None, executed_at: Time::ZERO, command_age_max: settings.pose.age_max })
+    }
+
+    /// What a new connection begins with.
+    fn line(settings: &Settings, epoch: Instant) -> Line {
         let congestion = Congestion {
             kind: CongestionKind::Cubic,
             initial_window: Size::from_bytes(ROBOT_HOP_WINDOW_BYTES),
             ..Congestion::default()
         };
-        let gate = Gate::new(&congestion, Enforce::Gate, Clock::new(params.epoch));
+        let gate = Gate::new(&congestion, Enforce::Gate, Clock::new(epoch));
         let transport = config::robot_hop(settings, gate.factory());
         let limits = Limits::new(settings.deadline.frame, &settings.priority, DropPlace::Robot);
-        let end = End::dial(now, params, dial, Role::Robot, gate, transport, VideoQueue::new(limits))?;
-        Ok(Self { end, executed: None, command_age_max: settings.pose.age_max })
+        Line { gate, transport, video: VideoQueue::new(limits) }
+    }
+
+    /// Closes the connection, telling the relay, and dials no more.
+    pub fn close(&mut self, now: Time) {
+        self.end.close(now);
     }
 
     /// Takes a frame from a camera. An empty frame, one over 4 MiB or one of a camera that cannot
@@ -67,10 +81,10 @@ impl Robot {
         self.end.is_joined()
     }
 
-    fn take_messages(&mut self) {
+    fn take_messages(&mut self, now: Time) {
         while let Some(message) = self.end.poll_message() {
             match message {
-                Message::Commands(batch) => self.execute(batch),
+                Message::Commands(batch) => self.execute(now, batch),
                 Message::Resize(request) => {
                     let asked = |(camera, share)| Event::FrameSizeAsked { camera, share };
                     self.end.events.extend(request.shares.into_iter().map(asked));
@@ -85,16 +99,21 @@ impl Robot {
     }
 
     /// Executes what is newer than everything executed and not too old, the oldest first.
-    fn execute(&mut self, batch: PoseBatch) {
+    fn execute(&mut self, now: Time, batch: PoseBatch) {
         let transit = self.end.hop().map_or(Span::ZERO, crate::hop::Hop::one_way);
         for entry in batch.entries.into_iter().rev() {
             let age = Span::from_micros(entry.age_us) + transit;
             let pose = entry.pose;
-            let stale = self.executed.is_some_and(|executed| pose < executed) || age > self.command_age_max;
+            // After a silence as long as the age limit, whatever is young enough was taken after everything executed, by
+            // whichever operator: one that was started anew counts from zero.
+            let in_order = now.since(self.executed_at) > self.command_age_max
+                || self.executed.is_none_or(|executed| pose >= executed);
+            let stale = !in_order || age > self.command_age_max;
             if stale {
                 self.end.events.push_back(Event::CommandStale { pose });
             } else if self.executed != Some(pose) {
                 self.executed = Some(pose);
+                self.executed_at = now;
                 self.end.events.push_back(Event::CommandExecuted { pose });
             }
         }
@@ -104,12 +123,12 @@ impl Robot {
 impl Machine for Robot {
     fn handle_datagram(&mut self, now: Time, from: SocketAddr, ecn: u8, datagram: BytesMut) {
         self.end.handle_datagram(now, from, ecn, datagram);
-        self.take_messages();
+        self.take_messages(now);
     }
 
     fn handle_timeout(&mut self, now: Time) {
         self.end.handle_timeout(now);
-        self.take_messages();
+        self.take_messages(now);
     }
 
     fn poll_output(&mut self, now: Time, buffer: &mut Vec<u8>) -> Output {

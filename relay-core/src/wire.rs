@@ -13,7 +13,9 @@ mod resize;
 mod video;
 
 pub(crate) use feedback::{Arrival, Feedback, SeqRange};
-pub(crate) use hello::{HELLO_BYTES, Hello, WELCOME_BYTES, Welcome, WelcomeStatus};
+pub(crate) use hello::{
+    CLOSE_GOING, CLOSE_NOT_JOINED, HELLO_BYTES, Hello, WELCOME_BYTES, Welcome, WelcomeStatus,
+};
 pub(crate) use parity::{SYMBOL_HEAD_BYTES, WINDOW_PARITY_BYTES, WindowParity};
 pub(crate) use pose::{PoseBatch, PoseEntry};
 pub(crate) use resize::ResizeRequest;

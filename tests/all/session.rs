@@ -1,7 +1,7 @@
 //! Joining, leaving, and what happens to frames and poses when somebody is missing.
 
 use bench::End;
-use bench::relay_core::{DropPlace, DropReason, Event, LeaveReason, Machine, Role, Settings};
+use bench::relay_core::{Access, DropPlace, DropReason, Event, LeaveReason, Machine, Role, Settings, Token};
 use bench::units::Span;
 use tests::trio::{Fate, Trio};
 
@@ -86,5 +86,90 @@ fn a_relay_that_closes_tells_both_ends() {
     for (end, role) in [(End::Robot, Role::Robot), (End::Operator, Role::Operator)] {
         let left = Event::Left { role, reason: LeaveReason::Closed };
         assert!(events.contains(&(end, left)), "{events:?}");
+    }
+}
+
+#[test]
+fn ends_dial_again_after_an_outage_and_no_old_command_is_executed() {
+    let mut trio = Trio::joined(&Settings::default());
+    let pose = |trio: &mut Trio, number: u32| {
+        trio.pose(number);
+        trio.run_for(Span::from_millis(14));
+    };
+    for number in 0..100 {
+        pose(&mut trio, number);
+    }
+    trio.wire(|_, _, _| Fate::Lose);
+    for number in 100..3_000 {
+        pose(&mut trio, number);
+    }
+    assert!(!trio.robot.is_joined() && !trio.operator.is_joined(), "40 s are over the idle timeout");
+    let before = trio.executed().len();
+    assert_eq!(before, 100);
+    trio.wire(|_, _, _| Fate::Arrive);
+    for number in 3_000..4_000 {
+        pose(&mut trio, number);
+    }
+    assert!(trio.robot.is_joined() && trio.operator.is_joined());
+    let executed = trio.executed();
+    assert!(executed.len() > before + 300, "{}", executed.len());
+    assert!(executed[before] >= 3_000, "of the outage nothing is executed: {}", executed[before]);
+    trio.take_events();
+    for number in 0..10 {
+        trio.frame(0, number, 20_000);
+        trio.run_for(Span::from_millis(66));
+    }
+    trio.run_for(SECOND);
+    assert_eq!(trio.delivered(0), (0..10).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_relay_that_went_and_came_back_finds_its_ends_again() {
+    let mut trio = Trio::joined(&Settings::default());
+    trio.take_events();
+    let now = trio.now;
+    trio.relay.close(now);
+    trio.pose(0);
+    trio.run_for(SECOND * 10);
+    let joined = |events: &[(End, Event)], end| {
+        events.iter().filter(|(at, e)| *at == end && matches!(e, Event::Joined { .. })).count()
+    };
+    let events = trio.take_events();
+    assert_eq!((joined(&events, End::Robot), joined(&events, End::Operator)), (1, 1), "{events:?}");
+    trio.run_for(SECOND * 60);
+    assert_eq!(trio.take_events(), [], "the second connection is as good as the first");
+}
+
+#[test]
+fn an_end_that_closes_does_not_come_back() {
+    let mut trio = Trio::joined(&Settings::default());
+    trio.take_events();
+    let now = trio.now;
+    trio.operator.close(now);
+    trio.pose(0);
+    trio.run_for(SECOND * 20);
+    let left = Event::Left { role: Role::Operator, reason: LeaveReason::Closed };
+    assert_eq!(trio.take_events(), [(End::Relay, left)]);
+}
+
+#[test]
+fn the_right_token_joins_and_a_wrong_one_never_gets_media_through() {
+    let token = |byte: u8| Token::new(vec![byte; 16]).unwrap();
+    let hashes = [Role::Robot, Role::Operator].map(|role| ((7, role), token(1).hash()));
+    let access = Access::Tokens(hashes.into_iter().collect());
+    let mut right = Trio::guarded(&Settings::default(), access.clone(), Some(token(1)));
+    right.run_for(SECOND);
+    assert!(right.robot.is_joined() && right.operator.is_joined());
+    for wrong in [Some(token(2)), None] {
+        let mut trio = Trio::guarded(&Settings::default(), access.clone(), wrong);
+        for number in 0..60 {
+            trio.frame(0, number, 20_000);
+            trio.run_for(SECOND);
+        }
+        let events = trio.take_events();
+        assert!(!events.iter().any(|(_, e)| matches!(e, Event::Joined { .. } | Event::FrameAtRelay { .. })));
+        let refused = Event::Left { role: Role::Robot, reason: LeaveReason::Refused };
+        let times = events.iter().filter(|event| **event == (End::Robot, refused.clone())).count();
+        assert!((8..=25).contains(&times), "it tries again, but not all the time: {times}");
     }
 }

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use bench::End;
 use bench::relay_core::{
-    Camera, Dial, EndpointParams, Event, FrameId, Listen, Machine, Operator, Output, Relay, Robot, Settings,
+    Access, Camera, Dial, EndpointParams, Event, FrameId, Listen, Machine, Operator, Output, Relay, Robot,
+    Settings, Token,
 };
 use bench::units::{Span, Time};
 use bytes::{Bytes, BytesMut};
@@ -59,14 +60,26 @@ impl Trio {
     /// # Panics
     /// If the settings cannot be used.
     pub fn new(settings: &Settings) -> Self {
+        Self::guarded(settings, Access::Anybody, None)
+    }
+
+    /// The same, with a relay that lets in whom `access` says, and ends that both show `token`.
+    ///
+    /// # Panics
+    /// If the settings cannot be used.
+    pub fn guarded(settings: &Settings, access: Access, token: Option<Token>) -> Self {
         let dial = |session| Dial {
             relay: address(End::Relay),
             server_name: "relay".to_owned(),
             crypto: Arc::new(NullClientConfig),
             session,
+            token: token.clone(),
         };
-        let listen =
-            Listen { crypto: Arc::new(NullServerConfig), token_key: Arc::new(NullTokenKey::new(&[9; 32])) };
+        let listen = Listen {
+            crypto: Arc::new(NullServerConfig),
+            token_key: Arc::new(NullTokenKey::new(&[9; 32])),
+            access,
+        };
         let now = Time::ZERO;
         let mut trio = Self {
             now,

@@ -3,7 +3,11 @@
 use bytes::BytesMut;
 use quinn_proto::{Connection, Dir, StreamId};
 
+use crate::access::TOKEN_BYTES_MAX;
 use crate::wire::{HELLO_BYTES, Hello, Malformed};
+
+/// Bytes of the longest hello.
+const HELLO_BYTES_MAX: usize = HELLO_BYTES + TOKEN_BYTES_MAX;
 
 /// A hello as far as it has come.
 #[derive(Debug, Default)]
@@ -24,21 +28,22 @@ impl Joining {
             self.stream = conn.streams().accept(Dir::Bi);
         }
         let mut stream = conn.recv_stream(self.stream?);
-        let mut excess = false;
         if let Ok(mut chunks) = stream.read(true) {
-            while let Ok(Some(chunk)) = chunks.next(HELLO_BYTES) {
-                let room = HELLO_BYTES - self.bytes.len();
-                excess |= chunk.bytes.len() > room;
-                self.bytes.extend_from_slice(&chunk.bytes[..chunk.bytes.len().min(room)]);
-                if excess {
-                    break;
-                }
+            // One byte more than the longest hello shows that there is too much.
+            while let room @ 1.. = HELLO_BYTES_MAX + 1 - self.bytes.len()
+                && let Ok(Some(chunk)) = chunks.next(room)
+            {
+                self.bytes.extend_from_slice(&chunk.bytes);
             }
             let _ = chunks.finalize();
         }
-        if excess {
-            return Some(Err(Malformed::Field));
+        match Hello::length(&self.bytes) {
+            Err(error) => Some(Err(error)),
+            Ok(Some(length)) if self.bytes.len() > length => Some(Err(Malformed::Field)),
+            Ok(Some(length)) if self.bytes.len() == length => {
+                Some(Hello::decode(self.bytes.split().freeze()))
+            }
+            Ok(_) => None,
         }
-        (self.bytes.len() == HELLO_BYTES).then(|| Hello::decode(self.bytes.split().freeze()))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bench::{Cell, End};
 use netmodel::units::Time;
 use quinn_proto::crypto::{ClientConfig, ServerConfig};
-use relay_core::{Dial, EndpointParams, Listen, Operator, Relay, Robot};
+use relay_core::{Access, Dial, EndpointParams, Listen, Operator, Relay, Robot};
 
 use super::Crypto;
 use crate::epoch::epoch;
@@ -25,10 +25,15 @@ impl Machines {
     /// The machines of `cell`; the ends begin to dial at once.
     pub(super) fn new(now: Time, cell: &Cell, crypto: Crypto) -> Result<Self, SimError> {
         let (client, server) = configurations(crypto)?;
-        let dial =
-            Dial { relay: RELAY, server_name: SERVER_NAME.to_owned(), crypto: client, session: SESSION };
+        let dial = Dial {
+            relay: RELAY,
+            server_name: SERVER_NAME.to_owned(),
+            crypto: client,
+            session: SESSION,
+            token: None,
+        };
         let token_key = Arc::new(NullTokenKey::new(&cell.machine_seed(End::Relay)));
-        let listen = Listen { crypto: server, token_key };
+        let listen = Listen { crypto: server, token_key, access: Access::Anybody };
         Ok(Self {
             robot: Robot::new(now, &params(cell, End::Robot), dial.clone(), &cell.settings)?,
             relay: Relay::new(&params(cell, End::Relay), listen, &cell.settings),
