@@ -136,6 +136,13 @@ pub struct Summary {
     pub relay_ms: Percentiles,
     /// What the relay's transport towards the operator did.
     pub transport: TransportSummary,
+    /// How steady the machine was, in real mode; not there in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostSummary>,
+    /// Why the numbers of a real cell are not to be trusted: the machine was too noisy, or something that is
+    /// not part of the link lost packets. Not there when there is no such reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tainted: Option<String>,
 }
 
 impl Summary {
@@ -199,6 +206,48 @@ pub struct Percentiles {
     pub p50: Option<f64>,
     /// The 99th percentile; `null` when there is nothing.
     pub p99: Option<f64>,
+}
+
+/// How steady the machine was while a cell ran for real. Differs from run to run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct HostSummary {
+    /// What carried the packets: the link's backend.
+    pub backend: String,
+    /// How late the link released packets; `null` where there is no link, or it does not know.
+    pub release_lag_us: Option<LagSummary>,
+    /// How late the ends dealt with their timeouts and inputs.
+    pub timer_lag_us: Option<LagSummary>,
+    /// How long received datagrams waited between the kernel and the ends; `null` where the kernel does not say.
+    pub receive_lag_us: Option<LagSummary>,
+    /// Share of all processors' time that the hypervisor took for others; `null` where the system does not say.
+    pub steal_ratio: Option<f64>,
+    /// Share of all processors' time that was used, by whomever.
+    pub busy_ratio: Option<f64>,
+    /// Frames and poses that were due.
+    pub inputs_asked: u64,
+    /// Frames and poses that were made.
+    pub inputs_made: u64,
+    /// Of these, more than 10 ms late.
+    pub inputs_late: u64,
+    /// Datagrams for which an end's socket had no room; `null` where the kernel does not say.
+    pub dropped_at_sockets: Option<u64>,
+    /// Packets that devices and sockets of the link dropped although the link's model did not.
+    pub dropped_in_link: u64,
+    /// Datagrams that the kernel would not send.
+    pub send_errors: u64,
+    /// Facts that did not reach the recorder, or too late to be put in order.
+    pub facts_lost: u64,
+}
+
+/// Percentiles of how late something was, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LagSummary {
+    /// The median.
+    pub p50: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The most.
+    pub max: f64,
 }
 
 /// What became of one camera's frames.

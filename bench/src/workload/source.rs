@@ -84,6 +84,11 @@ impl Source {
         self.next.at
     }
 
+    /// Whether the next item is a pose, and not a frame. Says nothing after the last.
+    pub fn next_is_pose(&self) -> bool {
+        self.next.index == self.cameras.len()
+    }
+
     /// Takes the next item, which is due at [`next_at`](Self::next_at).
     ///
     /// # Panics

@@ -1,0 +1,66 @@
+use std::sync::Arc;
+
+use bench::netmodel;
+use bench::units::Span;
+
+use super::*;
+
+fn cell(duration: Span) -> Cell {
+    let profile = |name| Arc::new(netmodel::builtin::profile(name).expect("it is built in"));
+    Cell {
+        profile: profile("same-region"),
+        robot_hop: profile("robot-hop"),
+        settings_name: "default".to_owned(),
+        settings: Arc::default(),
+        workload: Arc::default(),
+        seed: 1,
+        base_seed: 1,
+        duration,
+        warmup: Span::from_secs(1),
+    }
+}
+
+#[test]
+fn a_cell_without_a_link_delivers_everything() {
+    let cell = cell(Span::from_secs(2));
+    let result = run_cell(&cell, &mut Loopback::default(), Options::default()).unwrap();
+    let summary = result.summary;
+    assert_eq!(summary.mode, Mode::Real);
+    assert_eq!(summary.warnings, Vec::<String>::new());
+    for (name, camera) in summary.cameras.iter() {
+        assert!(camera.produced > 10 && camera.delivered == camera.produced, "{name}: {camera:?}");
+    }
+    assert!(summary.commands.executed > 100, "{:?}", summary.commands);
+    assert_eq!((summary.stale_commands, summary.transport.events_unexpected), (0, 0));
+    let host = summary.host.unwrap();
+    assert_eq!((host.inputs_made, host.facts_lost), (host.inputs_asked, 0), "{host:?}");
+    assert!(result.seconds.len() >= 4);
+    println!(
+        "{:?} {:?}\n{host:?}\n{:?}",
+        summary.cameras.iter().next(),
+        summary.hand_to_command_ms,
+        summary.tainted
+    );
+}
+
+#[test]
+fn an_end_that_crashes_is_named_with_what_it_did_last() {
+    let (sender, done) = channel();
+    let recent: [Recent; 3] = std::array::from_fn(|_| Recent::default());
+    let outcome = catch_unwind(|| panic!("out of {}", "luck")).map_err(|panic| message(&*panic));
+    sender.send((End::Relay, outcome)).unwrap();
+    let error = wait(&done, Clock::start(), Duration::from_secs(1), &recent).err().unwrap().to_string();
+    assert!(error.contains("relay") && error.contains("out of luck"), "{error}");
+    assert!(error.contains("it had done nothing yet"), "{error}");
+}
+
+#[test]
+fn an_end_that_hangs_is_named_at_the_deadline() {
+    let (sender, done) = channel();
+    let recent: [Recent; 3] = std::array::from_fn(|_| Recent::default());
+    for end in [End::Robot, End::Relay] {
+        sender.send((end, Ok((Report::default(), Inputs::default())))).unwrap();
+    }
+    let error = wait(&done, Clock::start(), Duration::from_millis(50), &recent).err().unwrap().to_string();
+    assert!(error.contains("operator still runs"), "{error}");
+}

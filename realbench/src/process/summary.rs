@@ -1,0 +1,187 @@
+//! What a process can know of what it did.
+
+use bench::metrics::summary::LagSummary;
+use bench::relay_core::{DropPlace, DropReason, Event, LeaveReason, Role, Snapshot};
+use bench::units::Span;
+use serde::Serialize;
+
+use crate::driver::Report;
+
+/// What a relay, robot or operator did, as one JSON object. What a role cannot know is not there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct ProcessSummary {
+    /// Always `"arcbench.process"`.
+    pub schema: &'static str,
+    /// Version of this format: 1.
+    pub version: u32,
+    /// `"relay"`, `"robot"` or `"operator"`.
+    pub role: &'static str,
+    /// How long the process ran, in seconds.
+    pub duration_s: f64,
+    /// Times that this end joined its session; at a relay, that any end joined one.
+    pub joined: u64,
+    /// Times that the connection to the relay was lost, or one that had joined a session was.
+    pub lost: u64,
+    /// Times that the relay would not let this end in.
+    pub refused: u64,
+    /// Frames that the cameras made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames_made: Option<u64>,
+    /// Frames complete at the relay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames_at_relay: Option<u64>,
+    /// Frames wholly handed to the operator's transport.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames_forwarded: Option<u64>,
+    /// Frames complete at the operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames_delivered: Option<u64>,
+    /// Frames of which a part never came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames_incomplete: Option<u64>,
+    /// Frames given up here: skipped, too old, pushed out, or nobody there.
+    pub frames_dropped: u64,
+    /// Poses taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poses_made: Option<u64>,
+    /// Poses that became commands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands_forwarded: Option<u64>,
+    /// Commands executed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands_executed: Option<u64>,
+    /// Commands refused, because they came too late or after a newer one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands_refused: Option<u64>,
+    /// Smoothed round-trip time of the last connection, in milliseconds: to the relay, or from the relay to an operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_ms: Option<f64>,
+    /// The least that was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_min_ms: Option<f64>,
+    /// QUIC packets sent on the last connection.
+    pub packets_sent: u64,
+    /// Of these, declared lost.
+    pub packets_declared_lost: u64,
+    /// Video packets that the operator reported as never arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video_packets_lost: Option<u64>,
+    /// What the socket saw.
+    pub socket: SocketSummary,
+}
+
+/// What a process's socket saw.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct SocketSummary {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams received.
+    pub received: u64,
+    /// Datagrams that the kernel would not send.
+    pub send_errors: u64,
+    /// Datagrams that the receive buffer had no room for; `null` where the kernel does not say.
+    pub dropped: Option<u64>,
+    /// How late timeouts and inputs were dealt with, in microseconds.
+    pub timer_lag_us: Option<LagSummary>,
+}
+
+impl ProcessSummary {
+    pub(super) fn new(role: Option<Role>) -> Self {
+        let zero = |here: bool| here.then_some(0);
+        let (robot, operator) = (role == Some(Role::Robot), role == Some(Role::Operator));
+        let relay = role.is_none();
+        Self {
+            schema: "arcbench.process",
+            version: 1,
+            role: match role {
+                None => "relay",
+                Some(Role::Robot) => "robot",
+                Some(Role::Operator) => "operator",
+            },
+            frames_made: zero(robot),
+            frames_at_relay: zero(relay),
+            frames_forwarded: zero(relay),
+            frames_delivered: zero(operator),
+            frames_incomplete: zero(operator),
+            poses_made: zero(operator),
+            commands_forwarded: zero(relay),
+            commands_executed: zero(robot),
+            commands_refused: zero(robot),
+            video_packets_lost: zero(relay),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        let count = |field: &mut Option<u64>| *field.get_or_insert(0) += 1;
+        match event {
+            Event::Joined { .. } => self.joined += 1,
+            Event::Left { reason: LeaveReason::Refused, .. } => self.refused += 1,
+            Event::Left { .. } => self.lost += 1,
+            Event::FrameAtRelay { .. } => count(&mut self.frames_at_relay),
+            Event::FrameForwarded { .. } => count(&mut self.frames_forwarded),
+            Event::FrameDelivered { .. } => count(&mut self.frames_delivered),
+            Event::FrameDropped { place: DropPlace::Operator, reason: DropReason::Incomplete, .. } => {
+                count(&mut self.frames_incomplete);
+            }
+            Event::FrameDropped { .. } => self.frames_dropped += 1,
+            Event::PoseAtRelay { .. } => count(&mut self.commands_forwarded),
+            Event::CommandExecuted { .. } => count(&mut self.commands_executed),
+            Event::CommandStale { .. } => count(&mut self.commands_refused),
+            Event::FrameSizeAsked { .. } => {}
+        }
+    }
+
+    /// Notes the state of a connection, unless there is none.
+    pub(super) fn snapshot(&mut self, snapshot: &Snapshot) {
+        if snapshot.counters.packets_sent == 0 {
+            return;
+        }
+        let ms = |span: Span| Some((span.as_millis_f64() * 1e3).round() / 1e3);
+        (self.rtt_ms, self.rtt_min_ms) = (ms(snapshot.rtt_smoothed), ms(snapshot.rtt_min));
+        self.packets_sent = snapshot.counters.packets_sent;
+        self.packets_declared_lost = snapshot.counters.packets_declared_lost;
+        if let Some(lost) = &mut self.video_packets_lost {
+            *lost = snapshot.counters.app_packets_lost;
+        }
+    }
+
+    pub(super) fn socket(&mut self, report: &Report) {
+        self.socket = SocketSummary {
+            sent: report.datagrams_sent,
+            received: report.datagrams_received,
+            send_errors: report.send_errors,
+            dropped: report.dropped_at_socket,
+            timer_lag_us: report.timer_lag.summary(),
+        };
+    }
+
+    /// One line for a person.
+    pub(super) fn line(&self) -> String {
+        let mut line = format!("{} {:.0} s:", self.role, self.duration_s);
+        let mut part = |name: &str, value: Option<u64>| {
+            if let Some(value) = value {
+                line.push_str(&format!(" {name} {value},"));
+            }
+        };
+        part("joined", Some(self.joined));
+        part("lost", Some(self.lost).filter(|lost| *lost > 0));
+        part("refused", Some(self.refused).filter(|refused| *refused > 0));
+        part("frames made", self.frames_made);
+        part("frames in", self.frames_at_relay);
+        part("frames out", self.frames_forwarded);
+        part("frames delivered", self.frames_delivered);
+        part("incomplete", self.frames_incomplete);
+        part("dropped", Some(self.frames_dropped));
+        part("poses made", self.poses_made);
+        part("commands forwarded", self.commands_forwarded);
+        part("commands executed", self.commands_executed);
+        part("commands refused", self.commands_refused);
+        part("packets declared lost", Some(self.packets_declared_lost));
+        match self.rtt_ms {
+            Some(rtt) => line.push_str(&format!(" rtt {rtt:.1} ms")),
+            None => line.push_str(" no connection"),
+        }
+        line
+    }
+}
