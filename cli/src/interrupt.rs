@@ -17,6 +17,19 @@ pub(crate) fn listen() -> Result<&'static AtomicBool, Failure> {
     Ok(&CANCEL)
 }
 
+/// Has `stop` called at the first signal, and the process ended at the second. For processes that end in order when they
+/// are asked to.
+pub(crate) fn on_first(stop: impl Fn() + Send + 'static) -> Result<(), Failure> {
+    ctrlc::set_handler(move || {
+        if CANCEL.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(Exit::Interrupted as u8));
+        }
+        output::note("stopping");
+        stop();
+    })
+    .map_err(|error| Failure::unexpected(format!("listening for signals: {error}")))
+}
+
 /// Called on a thread of its own, so it may lock and write.
 fn on_signal() {
     if CANCEL.swap(true, Ordering::Relaxed) {

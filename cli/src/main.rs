@@ -27,6 +27,7 @@ mod manifest;
 mod meter;
 mod output;
 mod place;
+mod process;
 mod progress;
 mod reference;
 mod replay;
@@ -76,6 +77,10 @@ fn dispatch(verb: Verb) -> Result<Exit, Failure> {
         Verb::Cdf(arguments) => cdf::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Fates(arguments) => fates::run(&arguments),
+        Verb::Certs(arguments) => process::certs(&arguments),
+        Verb::Relay(arguments) => process::relay(&arguments),
+        Verb::Robot(arguments) => process::robot(&arguments),
+        Verb::Operator(arguments) => process::operator(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Completions { shell } => {

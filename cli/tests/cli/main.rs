@@ -14,6 +14,7 @@ use serde_json::Value;
 
 mod compare;
 mod errors;
+mod processes;
 mod runs;
 mod schema;
 
@@ -122,6 +123,10 @@ fn help_shows_verbs_exit_codes_and_examples() {
         "doctor",
         "schema",
         "completions",
+        "certs",
+        "relay",
+        "robot",
+        "operator",
         "Exit codes:",
         "15",
     ] {
