@@ -1,6 +1,6 @@
 //! A relay as a process: it has no inputs, and counts what passes.
 
-use bench::relay_core::{Event, Machine, Relay, Role};
+use bench::relay_core::{Event, LeaveReason, Machine, Relay, Role};
 use bench::units::{Span, Time};
 
 use super::{Note, ProcessSummary};
@@ -87,12 +87,11 @@ pub(super) fn name(role: Role) -> &'static str {
     }
 }
 
-pub(super) fn why(reason: bench::relay_core::LeaveReason) -> &'static str {
-    use bench::relay_core::LeaveReason as Reason;
+pub(super) fn why(reason: LeaveReason) -> &'static str {
     match reason {
-        Reason::Closed => "closed",
-        Reason::TimedOut => "timed out",
-        Reason::Refused => "refused",
+        LeaveReason::Closed => "closed",
+        LeaveReason::TimedOut => "timed out",
+        LeaveReason::Refused => "refused",
     }
 }
 
