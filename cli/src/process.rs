@@ -100,14 +100,14 @@ fn parts(party: &Party) -> Result<(Parts, Workload), Failure> {
         loaded.cells.first().ok_or_else(|| Failure::nothing_selected("the scenario has no settings"))?;
     let identity = Identity::read(&party.cert, &party.key, &party.ca).map_err(|error| usage(&error))?;
     let offload = !party.no_offload;
-    let parts = Parts {
+    let made = Parts {
         settings: (*cell.settings).clone(),
         identity,
         driver: driver::Options { gso: offload, gro: offload, ..driver::Options::default() },
         allow_open_congestion: party.allow_open_congestion,
         note_every: span("--every", &party.every)?,
     };
-    Ok((parts, (*cell.workload).clone()))
+    Ok((made, (*cell.workload).clone()))
 }
 
 fn resolve(text: &str) -> Result<SocketAddr, Failure> {

@@ -92,7 +92,7 @@ impl Part {
                 let snapshot = Box::new(machine.snapshot(now, *role));
                 self.facts.note(now, Fact::Sample(end, *role, snapshot));
             }
-            self.sample_at = self.sample_at + SAMPLE_INTERVAL;
+            self.sample_at += SAMPLE_INTERVAL;
         }
         if now >= self.stop_at { Flow::Stop } else { Flow::Continue }
     }

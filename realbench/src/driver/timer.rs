@@ -24,7 +24,10 @@ impl Timer {
     pub(super) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        #[expect(unsafe_code, reason = "tokio cannot know that a descriptor stays the same while it watches it")]
+        #[expect(
+            unsafe_code,
+            reason = "tokio cannot know that a descriptor stays the same while it watches it"
+        )]
         // SAFETY: an `OwnedFd` always gives the same descriptor, which is closed only when the `AsyncFd` that holds it is dropped.
         let fd = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }?;
         Ok(Self { fd, set_for: Time::MAX })

@@ -183,14 +183,14 @@ impl<M: Peer> App<M> for EndProcess<'_> {
 /// A cell whose traffic this process makes. Of its link nothing is used.
 fn cell(joining: &Joining) -> Result<Cell, RealError> {
     let profile = Arc::new(netmodel::builtin::profile("same-region").expect("it is built in"));
-    let [a, b, c, d, e, f, g, h, ..] = random()?;
+    let seed = random()?.into_iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(byte));
     Ok(Cell {
         robot_hop: Arc::clone(&profile),
         profile,
         settings_name: "process".to_owned(),
         settings: Arc::default(),
         workload: Arc::new(joining.workload.clone()),
-        seed: u64::from_be_bytes([a, b, c, d, e, f, g, h]),
+        seed,
         base_seed: 0,
         duration: joining.duration.unwrap_or(DURATION_MAX).min(DURATION_MAX),
         warmup: Span::ZERO,

@@ -1,5 +1,7 @@
 //! What a process can know of what it did.
 
+use std::fmt::Write as _;
+
 use bench::metrics::summary::LagSummary;
 use bench::relay_core::{DropPlace, DropReason, Event, LeaveReason, Role, Snapshot};
 use bench::units::Span;
@@ -161,7 +163,7 @@ impl ProcessSummary {
         let mut line = format!("{} {:.0} s:", self.role, self.duration_s);
         let mut part = |name: &str, value: Option<u64>| {
             if let Some(value) = value {
-                line.push_str(&format!(" {name} {value},"));
+                let _ = write!(line, " {name} {value},");
             }
         };
         part("joined", Some(self.joined));
@@ -179,7 +181,7 @@ impl ProcessSummary {
         part("commands refused", self.commands_refused);
         part("packets declared lost", Some(self.packets_declared_lost));
         match self.rtt_ms {
-            Some(rtt) => line.push_str(&format!(" rtt {rtt:.1} ms")),
+            Some(rtt) => drop(write!(line, " rtt {rtt:.1} ms")),
             None => line.push_str(" no connection"),
         }
         line
