@@ -25,7 +25,7 @@ pub mod workload;
 
 pub use builtin::{builtin_scenario, builtin_scenario_names};
 pub use cell::Cell;
-pub use metrics::{CellResult, FrameRow, Grid, Recorder, SecondRow, Summary};
+pub use metrics::{Cause, CellResult, FrameRow, FreezeRow, Grid, Recorder, SecondRow, Summary};
 pub use named::Named;
 pub use place::{Direction, End, Hop};
 pub use run_folder::{Manifest, RunFolder, RunFolderError};

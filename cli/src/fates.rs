@@ -152,7 +152,8 @@ fn sheet(options: &FatesOptions, columns: &[Column]) -> Sheet {
     let names = columns.iter().map(|column| (column.name, Align::Right));
     let mut sheet = Sheet::new([("packet", Align::Right)].into_iter().chain(names));
     for number in 0..options.packets as usize {
-        let fates = columns.iter().map(|column| column.fates.fates.get(number).map_or_else(String::new, said));
+        let fates =
+            columns.iter().map(|column| column.fates.fates.get(number).map_or_else(String::new, said));
         sheet.row([number.to_string()].into_iter().chain(fates));
     }
     sheet

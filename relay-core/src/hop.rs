@@ -9,6 +9,7 @@ use quinn_proto::{Connection, ConnectionHandle, Transmit as QuinnTransmit};
 use units::{Span, Time};
 
 use crate::arena::Arena;
+use crate::carried::{Carried, Handed};
 use crate::clock::Clock;
 use crate::congestion::{Gate, GateState, Held, TICK};
 use crate::machine::{Counters, Snapshot};
@@ -23,7 +24,10 @@ pub(crate) struct Hop {
     pub(crate) conn: Connection,
     gate: Gate,
     pacer: Pacer,
-    urgent: std::collections::VecDeque<Bytes>,
+    urgent: std::collections::VecDeque<(Bytes, Carried)>,
+    handed: Handed,
+    /// Room in quinn's datagram queue when it is empty.
+    datagram_room: usize,
     pub(crate) video: VideoSender,
     /// Whether video leaves as datagrams, and not as streams that somebody else opens.
     video_as_datagrams: bool,
@@ -44,18 +48,21 @@ impl Hop {
     pub(crate) fn new(
         now: Time,
         handle: ConnectionHandle,
-        conn: Connection,
+        mut conn: Connection,
         gate: Gate,
         video: VideoQueue,
     ) -> Self {
         let mtu = u64::from(conn.current_mtu());
         let rate = PacingRate::from_window(gate.state().window_bytes, conn.rtt().into(), mtu);
+        let datagram_room = conn.datagrams().send_buffer_space();
         Self {
             handle,
             conn,
             gate,
             pacer: Pacer::new(now, rate),
             urgent: std::collections::VecDeque::new(),
+            handed: Handed::default(),
+            datagram_room,
             video: VideoSender::new(video),
             video_as_datagrams: true,
             touched: true,
@@ -93,12 +100,12 @@ impl Hop {
     }
 
     /// Queues a small datagram that goes before any video and whatever the window says.
-    pub(crate) fn send_urgent(&mut self, datagram: Bytes) {
+    pub(crate) fn send_urgent(&mut self, datagram: Bytes, carries: Carried) {
         if self.urgent.len() >= URGENT_MAX {
             self.limit_hits += 1;
             self.urgent.pop_front();
         }
-        self.urgent.push_back(datagram);
+        self.urgent.push_back((datagram, carries));
         self.touched = true;
     }
 
@@ -177,11 +184,13 @@ impl Hop {
         clock: Clock,
         arena: &mut Arena,
         buffer: &mut Vec<u8>,
-    ) -> Option<QuinnTransmit> {
+    ) -> Option<(QuinnTransmit, Carried)> {
         if !self.touched {
             return None;
         }
         self.tick(now);
+        // What still lay in quinn's queue and is gone without a packet did not fit a smaller one.
+        self.take_left();
         let video_packet = self.feed(now, arena);
         buffer.clear();
         let transmit = self.conn.poll_transmit(clock.instant(now), 1, buffer);
@@ -197,7 +206,16 @@ impl Hop {
             self.touched = false;
             self.quinn_timeout = self.conn.poll_timeout().map_or(Time::MAX, |at| clock.time(at));
         }
-        transmit
+        transmit.map(|transmit| (transmit, self.take_left()))
+    }
+
+    /// What has left quinn's datagram queue since the last time.
+    fn take_left(&mut self) -> Carried {
+        if self.handed.is_empty() {
+            return Carried::default();
+        }
+        let used = self.datagram_room.saturating_sub(self.conn.datagrams().send_buffer_space());
+        self.handed.take_left(used)
     }
 
     /// Notes that the video datagram handed over last has left.
@@ -224,8 +242,8 @@ impl Hop {
         let Some(bytes_max) = self.datagram_bytes_max() else { return false };
         if !self.urgent.is_empty() {
             // All at once: quinn puts into one packet what fits.
-            while let Some(datagram) = self.urgent.pop_front() {
-                self.hand_over(datagram);
+            while let Some((datagram, carries)) = self.urgent.pop_front() {
+                self.hand_over(datagram, carries);
             }
             return false;
         }
@@ -250,14 +268,19 @@ impl Hop {
             return false;
         }
         let datagram = self.video.pop(now, one_way, payload_max, arena);
-        let Some(datagram) = datagram else { return false };
-        self.hand_over(datagram);
+        let Some((datagram, part)) = datagram else { return false };
+        self.hand_over(datagram, Carried::video(part));
         true
     }
 
-    fn hand_over(&mut self, datagram: Bytes) {
+    fn hand_over(&mut self, datagram: Bytes, carries: Carried) {
         self.gate.expect_eliciting();
-        if self.conn.datagrams().send(datagram, false).is_err() {
+        let mut queue = self.conn.datagrams();
+        let room = queue.send_buffer_space();
+        if queue.send(datagram, false).is_ok() {
+            let used = room.saturating_sub(queue.send_buffer_space());
+            self.handed.push(used, carries);
+        } else {
             // The path's packet size fell between cutting and sending; the datagram is lost as on
             // the link.
             self.limit_hits += 1;

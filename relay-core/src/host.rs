@@ -11,6 +11,7 @@ use quinn_proto::{
 use units::Time;
 
 use crate::arena::Arena;
+use crate::carried::Carried;
 use crate::clock::Clock;
 use crate::hop::Hop;
 use crate::machine::Transmit;
@@ -123,16 +124,16 @@ impl Host {
         if let Some((transmit, bytes)) = self.answers.pop_front() {
             buffer.clear();
             buffer.extend_from_slice(&bytes);
-            return Some(outgoing(&transmit));
+            return Some(outgoing(&transmit, Carried::default()));
         }
         let count = self.hops.len();
         for offset in 0..count {
             let after = self.turn + offset;
             let index = if after < count { after } else { after - count };
             let Some(hop) = self.hops[index].as_deref_mut() else { continue };
-            if let Some(transmit) = hop.poll_transmit(now, self.clock, &mut self.arena, buffer) {
+            if let Some((transmit, carries)) = hop.poll_transmit(now, self.clock, &mut self.arena, buffer) {
                 self.turn = index;
-                return Some(outgoing(&transmit));
+                return Some(outgoing(&transmit, carries));
             }
         }
         None
@@ -161,12 +162,13 @@ impl Host {
     }
 }
 
-fn outgoing(transmit: &QuinnTransmit) -> Transmit {
+fn outgoing(transmit: &QuinnTransmit, carries: Carried) -> Transmit {
     Transmit {
         to: transmit.destination,
         bytes: transmit.size,
         ecn: transmit.ecn.map_or(0, |ecn| ecn as u8),
         segment_bytes: transmit.segment_size,
+        carries,
     }
 }
 

@@ -12,6 +12,7 @@ pub use units;
 
 mod access;
 mod arena;
+mod carried;
 mod clock;
 mod config;
 mod congestion;
@@ -36,6 +37,7 @@ mod video;
 pub mod wire;
 
 pub use access::{Access, Token, TokenError, TokenHash};
+pub use carried::{Carried, PartKind, VideoPart};
 pub use config::{Dial, EndpointParams, Listen, SetupError};
 pub use event::{Camera, DropPlace, DropReason, Event, FrameId, LeaveReason, Role};
 pub use machine::{Counters, Machine, Output, Snapshot, Transmit};

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use bytes::BytesMut;
 use units::{Span, Time};
 
+use crate::carried::Carried;
 use crate::event::Event;
 
 /// One UDP datagram (or, with `segment_bytes`, several of equal size) to send.
@@ -20,6 +21,8 @@ pub struct Transmit {
     pub ecn: u8,
     /// With generic segmentation offload, the size of each datagram but the last.
     pub segment_bytes: Option<usize>,
+    /// What is in it; not a part of it.
+    pub carries: Carried,
 }
 
 /// What a machine wants next.

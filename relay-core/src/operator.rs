@@ -7,6 +7,7 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 use units::{Span, Time};
 
+use crate::carried::Carried;
 use crate::clock::Clock;
 use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::{Enforce, Gate};
@@ -98,7 +99,8 @@ impl Operator {
             body: body.clone(),
         });
         let batch = PoseBatch { entries: entries.collect() };
-        self.send(|bytes_max, out| batch.encode(false, bytes_max, out));
+        let carries = Carried { pose: Some(pose), ..Carried::default() };
+        self.send(carries, |bytes_max, out| batch.encode(false, bytes_max, out));
         // A report that is nearly due goes in the same packet.
         self.report(now + self.pose_interval / 2);
         self.pose_interval = now.since(self.pose_at).min(POSE_INTERVAL_MAX);
@@ -108,7 +110,8 @@ impl Operator {
     /// Sends the report that is due by `by`.
     fn report(&mut self, by: Time) {
         if let Some(report) = self.received.poll_report(by) {
-            self.send(|bytes_max, out| report.encode(bytes_max, out));
+            let carries = Carried { feedback: true, ..Carried::default() };
+            self.send(carries, |bytes_max, out| report.encode(bytes_max, out));
         }
     }
 
@@ -124,13 +127,13 @@ impl Operator {
         self.end.is_joined()
     }
 
-    fn send(&mut self, write: impl FnOnce(usize, &mut BytesMut)) {
+    fn send(&mut self, carries: Carried, write: impl FnOnce(usize, &mut BytesMut)) {
         let Some(bytes_max) = self.end.hop_mut().and_then(crate::hop::Hop::datagram_bytes_max) else {
             return;
         };
         let datagram = self.end.host.arena.build(bytes_max, |out| write(bytes_max, out));
         if let Some(hop) = self.end.hop_mut() {
-            hop.send_urgent(datagram);
+            hop.send_urgent(datagram, carries);
         }
     }
 

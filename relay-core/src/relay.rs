@@ -14,6 +14,7 @@ use quinn_proto::{
 };
 use units::{Span, Time};
 
+use crate::carried::Carried;
 use crate::clock::Clock;
 use crate::config::{self, EndpointParams, Listen};
 use crate::congestion::{Enforce, Gate};
@@ -237,7 +238,7 @@ impl Relay {
         let request = ResizeRequest { shares };
         let datagram = self.host.arena.build(bytes_max, |out| request.encode(out));
         if let Some(hop) = session.robot.and_then(|robot| self.host.hop_mut(robot)) {
-            hop.send_urgent(datagram);
+            hop.send_urgent(datagram, Carried { resize: true, ..Carried::default() });
         }
     }
 
@@ -251,7 +252,8 @@ impl Relay {
         let Some(bytes_max) = self.host.hop_mut(robot).and_then(Hop::datagram_bytes_max) else { return };
         let datagram = self.host.arena.build(bytes_max, |out| commands.encode(true, bytes_max, out));
         if let Some(hop) = self.host.hop_mut(robot) {
-            hop.send_urgent(datagram);
+            let newest = commands.entries.first().map(|entry| entry.pose);
+            hop.send_urgent(datagram, Carried { command: newest, ..Carried::default() });
         }
     }
 

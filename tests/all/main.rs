@@ -2,6 +2,7 @@
 
 mod architecture;
 mod baseline;
+mod causes;
 mod clean_link;
 mod delivery;
 mod determinism;

@@ -1,12 +1,17 @@
 //! What became of each frame of each camera.
 
-use relay_core::{DropPlace, DropReason, FrameId};
+use netmodel::Verdict;
+use relay_core::{DropPlace, DropReason, FrameId, VideoPart};
 use serde::{Deserialize, Serialize};
 use units::{Span, Time};
 
+use super::cause::{Cause, CauseSummary, LATE_AFTER};
+use super::freezes::{self, FreezeRow};
+use super::journey::{Journey, Out};
 use super::log::{place_name, reason_name};
 use super::playout::{Playout, Seen};
 use super::summary::{CameraSummary, DelayAllSummary, DelaySummary, DropSummary, OnTime, Percentiles};
+use super::why::Circumstances;
 use crate::statistics::{millis, percentile, ratio, rounded};
 
 /// One frame of a cell: a line of `frames.jsonl`. Times are microseconds since the start of the
@@ -37,6 +42,22 @@ pub struct FrameRow {
     /// Why it was given up: `skipped`, `expired`, `superseded`, `no-peer` or `incomplete`; `lost` on
     /// a link.
     pub dropped_why: Option<String>,
+    /// Why it is missing, or late if it came more than 300 ms after it was made; `null` otherwise.
+    pub cause: Option<Cause>,
+    /// Packets sent with a part of it towards the operator: fragments, parity and fragments sent again.
+    pub packets_sent: u32,
+    /// Those of them that carried parity.
+    pub packets_parity: u32,
+    /// Those of them that carried a fragment once more.
+    pub packets_again: u32,
+    /// Those of them that the link lost or damaged.
+    pub packets_lost: u32,
+    /// Those of them that found the link's queue full.
+    pub packets_overflowed: u32,
+    /// Those of them that were sent while the link was down.
+    pub packets_in_outage: u32,
+    /// The longest wait of one of its fragments in the link's queue.
+    pub link_queue_us_max: u64,
 }
 
 /// All frames of one camera.
@@ -49,18 +70,38 @@ pub(super) struct CameraRecord {
     deliveries: Vec<(Time, u32)>,
 }
 
+/// What happened to one frame; moments that never came are [`Time::MAX`].
 #[derive(Debug, Clone, Copy)]
-struct Frame {
-    bytes: u32,
-    packets: u32,
-    produced: Time,
-    at_relay: Time,
-    forwarded: Time,
-    delivered: Time,
-    dropped: Option<(DropPlace, DropReason)>,
+pub(super) struct Frame {
+    pub(super) bytes: u32,
+    pub(super) packets: u32,
+    pub(super) produced: Time,
+    pub(super) at_relay: Time,
+    pub(super) forwarded: Time,
+    pub(super) delivered: Time,
+    pub(super) dropped: Option<(DropPlace, DropReason)>,
+    pub(super) journey: Journey,
 }
 
 impl Frame {
+    pub(super) fn new(produced: Time, bytes: u32) -> Self {
+        Self {
+            bytes,
+            packets: 0,
+            produced,
+            at_relay: Time::MAX,
+            forwarded: Time::MAX,
+            delivered: Time::MAX,
+            dropped: None,
+            journey: Journey::default(),
+        }
+    }
+
+    /// Whether it was complete at the operator, but too late.
+    pub(super) fn is_late(&self) -> bool {
+        self.delivered < Time::MAX && self.delivered.since(self.produced) > LATE_AFTER
+    }
+
     /// What became of a frame that was not delivered.
     ///
     /// Machines report what they give up. They do not know of a frame none of which arrives, nor
@@ -92,15 +133,7 @@ impl CameraRecord {
     pub(super) fn produced(&mut self, now: Time, number: u32, bytes: u32) -> bool {
         let follows = number as usize == self.frames.len();
         if follows {
-            self.frames.push(Frame {
-                bytes,
-                packets: 0,
-                produced: now,
-                at_relay: Time::MAX,
-                forwarded: Time::MAX,
-                delivered: Time::MAX,
-                dropped: None,
-            });
+            self.frames.push(Frame::new(now, bytes));
         }
         follows
     }
@@ -141,6 +174,22 @@ impl CameraRecord {
         news
     }
 
+    /// A packet with a part of a frame went on the operator hop's link.
+    pub(super) fn packet_sent(&mut self, part: &VideoPart, verdict: Verdict) {
+        if let Some(frame) = self.frames.get_mut(part.frame.number as usize) {
+            frame.journey.sent(part.kind, verdict);
+        }
+    }
+
+    /// It came out there. What comes after the frame is complete changes nothing.
+    pub(super) fn packet_out(&mut self, now: Time, out: &Out) {
+        if let Some(frame) = self.frames.get_mut(out.frame.number as usize)
+            && frame.delivered == Time::MAX
+        {
+            frame.journey.out(now, out);
+        }
+    }
+
     pub(super) fn finish(&self) -> CameraResult {
         let seen = self.playout.play(&self.deliveries);
         let delivered = || self.frames.iter().filter(|f| f.delivered < Time::MAX);
@@ -171,8 +220,7 @@ impl CameraRecord {
         times
     }
 
-    /// `operator_lost`: whether the relay lost the operator.
-    pub(super) fn summary(&self, result: &CameraResult, operator_lost: bool) -> CameraSummary {
+    pub(super) fn summary(&self, result: &CameraResult, circumstances: Circumstances) -> CameraSummary {
         let produced = self.frames.len() as u64;
         let delivered = result.delays.len() as u64;
         let lost = self.frames.len() - result.delays.len();
@@ -190,7 +238,7 @@ impl CameraRecord {
             delivered_ratio: ratio(delivered, produced),
             on_time_ratio: OnTime {
                 within_200_ms: within(200),
-                within_300_ms: within(300),
+                within_300_ms: within(LATE_AFTER.as_micros() / 1000),
                 within_500_ms: within(500),
             },
             delay_ms: DelaySummary {
@@ -208,7 +256,8 @@ impl CameraRecord {
             shown: result.seen.shown.len() as u64,
             late: result.seen.late,
             undecodable: result.seen.undecodable,
-            dropped: self.drops(operator_lost),
+            dropped: self.drops(circumstances.operator_lost),
+            causes: self.causes(circumstances),
             relay_ms: relay_percentiles(&result.relay_ns),
         }
     }
@@ -230,7 +279,28 @@ impl CameraRecord {
         drops
     }
 
-    pub(super) fn rows(&self, seen: &Seen, operator_lost: bool) -> Vec<FrameRow> {
+    /// Why frames were missing or late.
+    fn causes(&self, circumstances: Circumstances) -> CauseSummary {
+        let mut causes = CauseSummary::default();
+        for frame in &self.frames {
+            let counts = if frame.delivered == Time::MAX { &mut causes.missing } else { &mut causes.late };
+            if let Some(cause) = circumstances.cause(frame) {
+                counts.add(cause);
+            }
+        }
+        causes
+    }
+
+    /// This camera's freezes, by time.
+    pub(super) fn freezes<'a>(
+        &'a self,
+        seen: &'a Seen,
+        circumstances: Circumstances,
+    ) -> impl Iterator<Item = FreezeRow> + 'a {
+        freezes::rows(&self.name, self.playout.start, &self.frames, seen, circumstances)
+    }
+
+    pub(super) fn rows(&self, seen: &Seen, circumstances: Circumstances) -> Vec<FrameRow> {
         let mut shown = vec![None; self.frames.len()];
         for (at, number) in &seen.shown {
             shown[*number as usize] = self.relative(*at);
@@ -240,7 +310,7 @@ impl CameraRecord {
             let given_up = if frame.delivered < Time::MAX {
                 frame.dropped.map(|(place, reason)| (place_name(place), reason_name(reason)))
             } else {
-                match frame.fate(operator_lost) {
+                match frame.fate(circumstances.operator_lost) {
                     Fate::GivenUp(place, reason) => Some((place_name(place), reason_name(reason))),
                     Fate::LostOnLink => Some(("link", "lost")),
                     Fate::Unknown => None,
@@ -258,6 +328,14 @@ impl CameraRecord {
                 shown_us,
                 dropped_at: given_up.map(|(place, _)| place.to_owned()),
                 dropped_why: given_up.map(|(_, reason)| reason.to_owned()),
+                cause: circumstances.cause(frame),
+                packets_sent: frame.journey.sent,
+                packets_parity: frame.journey.parity,
+                packets_again: frame.journey.again,
+                packets_lost: frame.journey.lost,
+                packets_overflowed: frame.journey.overflowed,
+                packets_in_outage: frame.journey.in_outage,
+                link_queue_us_max: frame.journey.queued_max.as_micros(),
             }
         };
         (0u32..).zip(shown).map(row).collect()

@@ -1,14 +1,16 @@
 //! The events log: one line of JSON for everything that happened, for a person or `jq` to read.
 //!
 //! `t_us` is microseconds since the start of the traffic, with the nanoseconds as decimals;
-//! negative in the warm-up. Lines are written by hand: their shape is small and fixed, and the log
+//! negative in the warm-up. The first line names format and version. Lines are written by hand: their shape is small and fixed, and the log
 //! of a busy cell has half a million of them.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{self, BufWriter, Write};
 
 use netmodel::Verdict;
-use relay_core::{DropPlace, DropReason, Event, FrameId, LeaveReason, Role, Snapshot};
+use relay_core::{
+    Carried, DropPlace, DropReason, Event, FrameId, LeaveReason, PartKind, Role, Snapshot, VideoPart,
+};
 use units::{Span, Time};
 
 use crate::place::{Direction, End, Hop};
@@ -24,7 +26,9 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(out: Box<dyn Write + Send>, start: Time, cameras: Vec<String>) -> Self {
-        Self { out: BufWriter::with_capacity(BUFFER_BYTES, out), start, cameras, error: None }
+        let mut out = BufWriter::with_capacity(BUFFER_BYTES, out);
+        let error = writeln!(out, r#"{{"format":"{FORMAT}","version":{VERSION}}}"#).err();
+        Self { out, start, cameras, error }
     }
 
     pub(super) fn input(&mut self, now: Time, input: &Input) {
@@ -94,6 +98,7 @@ impl Log {
         }
     }
 
+    #[expect(clippy::too_many_arguments, reason = "as the recorder's, which it is called from")]
     pub(super) fn packet_sent(
         &mut self,
         now: Time,
@@ -102,11 +107,34 @@ impl Log {
         id: u64,
         ip_bytes: u32,
         verdict: Verdict,
+        carries: &Carried,
     ) {
         let (hop, direction, verdict) = (hop.name(), direction.name(), verdict_name(verdict));
+        let carries = self.carries(carries);
         self.line(now, format_args!(
-            r#""packet":"sent","hop":"{hop}","direction":"{direction}","id":{id},"bytes":{ip_bytes},"verdict":"{verdict}""#
+            r#""packet":"sent","hop":"{hop}","direction":"{direction}","id":{id},"bytes":{ip_bytes},"verdict":"{verdict}"{carries}"#
         ));
+    }
+
+    /// What a packet carries, as the end of its line; nothing if it carries nothing of the application's.
+    fn carries(&self, carries: &Carried) -> String {
+        let mut out = String::new();
+        if let Some(VideoPart { frame, kind, index, count }) = carries.video {
+            let (camera, number, part) = (self.camera(frame), frame.number, part_name(kind));
+            let _ = write!(
+                out,
+                r#","camera":"{camera}","frame":{number},"part":"{part}","index":{index},"count":{count}"#
+            );
+        }
+        for (name, pose) in [("pose", carries.pose), ("command", carries.command)] {
+            let _ = pose.map(|pose| write!(out, r#","{name}":{pose}"#));
+        }
+        for (name, carried) in [("feedback", carries.feedback), ("resize", carries.resize)] {
+            if carried {
+                let _ = write!(out, r#","{name}":true"#);
+            }
+        }
+        out
     }
 
     pub(super) fn packet_exit(
@@ -233,6 +261,14 @@ pub(super) fn reason_name(reason: DropReason) -> &'static str {
     }
 }
 
+fn part_name(kind: PartKind) -> &'static str {
+    match kind {
+        PartKind::Fragment => "fragment",
+        PartKind::Parity => "parity",
+        PartKind::Again => "again",
+    }
+}
+
 fn verdict_name(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Accepted => "accepted",
@@ -242,4 +278,8 @@ fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
+/// What the first line calls the format.
+const FORMAT: &str = "arcbench.events";
+/// Fields may be added to a version; a change of meaning makes another.
+const VERSION: u32 = 1;
 const BUFFER_BYTES: usize = 64 * 1024;

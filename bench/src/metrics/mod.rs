@@ -7,9 +7,12 @@
 //! The measured interval is the traffic: from the end of the warm-up for the cell's duration.
 //! A frame that becomes complete in the drain after it counts as delivered.
 
+mod cause;
 mod commands;
 mod connections;
 mod frames;
+mod freezes;
+mod journey;
 mod link;
 mod log;
 pub mod playout;
@@ -19,8 +22,11 @@ pub mod summary;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod why;
 
+pub use cause::{Cause, CauseCounts, CauseSummary, LATE_AFTER};
 pub use frames::FrameRow;
+pub use freezes::FreezeRow;
 pub use recorder::Recorder;
 pub use seconds::{CameraSecondRow, LinkSecondRow, RelaySecondRow, SecondRow};
 pub use summary::{GateRow, Grid, ReferenceRow, Summary};
@@ -36,6 +42,9 @@ pub struct CellResult {
     pub summary: Summary,
     /// What became of each frame: cameras in the workload's order, frames by number.
     pub frames: Vec<FrameRow>,
+    /// The freezes: cameras in the workload's order, each camera's by time. At most 100,000; the summary
+    /// counts all.
+    pub freezes: Vec<FreezeRow>,
     /// What happened in each second.
     pub seconds: Vec<SecondRow>,
     /// What went wrong while writing the events log, if anything did.

@@ -3,19 +3,22 @@
 use std::io;
 
 use netmodel::{LinkCounters, Verdict};
-use relay_core::{DropPlace, DropReason, Event, FrameId, Role, Snapshot};
+use relay_core::{Carried, DropPlace, DropReason, Event, FrameId, Role, Snapshot};
 use units::{Span, Time};
 
 use super::CellResult;
 use super::commands::CommandRecord;
 use super::connections::ConnectionRecord;
 use super::frames::{CameraRecord, CameraResult, per_minute, relay_percentiles};
+use super::freezes::FREEZES_MAX;
+use super::journey::UnderWay;
 use super::link::LinkRecord;
 use super::log::{Log, PacketExit};
 use super::playout::Playout;
 use super::seconds::Seconds;
 use super::summary::{AllSummary, LinkPair, LossSummary, Summary, TransportSummary};
 use super::trace::Trace;
+use super::why::Circumstances;
 use crate::cell::Cell;
 use crate::place::{Direction, End, Hop, LINKS, link_index};
 use crate::statistics::{ratio, rounded};
@@ -33,6 +36,8 @@ pub struct Recorder {
     cameras: Vec<CameraRecord>,
     commands: CommandRecord,
     links: [LinkRecord; LINKS],
+    /// What is on the way from relay to operator.
+    under_way: UnderWay,
     queue_bytes_max: [Option<u64>; LINKS],
     seconds: Seconds,
     trace: Trace,
@@ -78,6 +83,7 @@ impl Recorder {
             cameras,
             commands: CommandRecord::new(start, end, expected(workload.poses_per_s)),
             links: std::array::from_fn(|_| LinkRecord::new(start, packets)),
+            under_way: UnderWay::default(),
             queue_bytes_max: [None; LINKS],
             seconds: Seconds::new(start, cell.duration + Cell::DRAIN),
             trace: Trace::new(),
@@ -142,8 +148,13 @@ impl Recorder {
         self.unexpected += u64::from(!expected);
     }
 
-    /// A packet was handed to a link: `id` is its number in that direction.
+    /// A packet was handed to a link: `id` is its number in that direction, `carries` what its sender said
+    /// is in it. Without that, a frame's packets are not known, and neither is what became of them.
     #[inline]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one plain call for every packet; a struct would only be unpacked again"
+    )]
     pub fn packet_sent(
         &mut self,
         now: Time,
@@ -152,6 +163,7 @@ impl Recorder {
         id: u64,
         ip_bytes: u32,
         verdict: Verdict,
+        carries: &Carried,
     ) {
         let link = link_index(hop, direction);
         self.trace.packet_sent(now, link, id, ip_bytes, verdict as u8);
@@ -162,8 +174,16 @@ impl Recorder {
             let side = if direction == Direction::Down { &mut second.down } else { &mut second.up };
             side.sent(ip_bytes, verdict);
         }
+        if (hop, direction) == (Hop::Operator, Direction::Down) {
+            self.under_way.sent(now, id, carries.video, verdict);
+            if let Some(part) = &carries.video
+                && let Some(camera) = self.camera(part.frame)
+            {
+                camera.packet_sent(part, verdict);
+            }
+        }
         if let Some(log) = &mut self.log {
-            log.packet_sent(now, hop, direction, id, ip_bytes, verdict);
+            log.packet_sent(now, hop, direction, id, ip_bytes, verdict, carries);
         }
     }
 
@@ -193,6 +213,13 @@ impl Recorder {
         {
             let side = if direction == Direction::Down { &mut second.down } else { &mut second.up };
             side.exit(queued);
+        }
+        if (hop, direction) == (Hop::Operator, Direction::Down)
+            && !duplicate
+            && let Some(out) = self.under_way.out(now, id, queued, corrupted)
+            && let Some(camera) = self.camera(out.frame)
+        {
+            camera.packet_out(now, &out);
         }
         if let Some(log) = &mut self.log {
             log.packet_exit(now, hop, direction, id, exit);
@@ -224,10 +251,13 @@ impl Recorder {
     pub fn finish(mut self, now: Time) -> CellResult {
         let results: Vec<CameraResult> = self.cameras.iter().map(CameraRecord::finish).collect();
         let mut summary = std::mem::take(&mut self.summary);
-        let operator_lost = self.connections.relay_lost_operator();
+        let circumstances = Circumstances {
+            operator_lost: self.connections.relay_lost_operator(),
+            transit_min: self.under_way.transit_min(),
+        };
         (summary.connection, summary.warnings) = self.connections.finish();
         for (index, (camera, result)) in self.cameras.iter().zip(&results).enumerate() {
-            summary.cameras.0.push((camera.name.clone(), camera.summary(result, operator_lost)));
+            summary.cameras.0.push((camera.name.clone(), camera.summary(result, circumstances)));
             self.seconds.add_freezes(index, &result.seen);
         }
         summary.all = self.all(&summary, &results);
@@ -240,12 +270,12 @@ impl Recorder {
         self.trace.end(now);
         summary.trace_hash = self.trace.finish();
         let names: Vec<String> = self.cameras.iter().map(|c| c.name.clone()).collect();
+        let cameras = || self.cameras.iter().zip(&results);
         CellResult {
-            frames: self
-                .cameras
-                .iter()
-                .zip(&results)
-                .flat_map(|(c, r)| c.rows(&r.seen, operator_lost))
+            frames: cameras().flat_map(|(c, r)| c.rows(&r.seen, circumstances)).collect(),
+            freezes: cameras()
+                .flat_map(|(c, r)| c.freezes(&r.seen, circumstances))
+                .take(FREEZES_MAX)
                 .collect(),
             seconds: self.seconds.rows(&names),
             log_error: self.log.and_then(Log::finish),

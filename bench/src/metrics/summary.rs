@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::cause::CauseSummary;
 use crate::cell::Cell;
 use crate::named::Named;
 
@@ -284,6 +285,10 @@ pub struct CameraSummary {
     pub undecodable: u64,
     /// Frames given up by the machines, by reason. A frame can be given up in one place only.
     pub dropped: DropSummary,
+    /// Why frames were missing, and why those that came more than 300 ms after they were made did: one
+    /// cause for each.
+    #[serde(default)]
+    pub causes: CauseSummary,
     /// Frame complete at the relay → its last byte handed to the transport.
     pub relay_ms: Percentiles,
 }

@@ -5,9 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use netmodel::Verdict;
 use proptest::prelude::*;
-use relay_core::{Camera, DropPlace, DropReason, Event, FrameId, LeaveReason, Role, Snapshot};
+use relay_core::{
+    Camera, Carried, DropPlace, DropReason, Event, FrameId, LeaveReason, PartKind, Role, Snapshot, VideoPart,
+};
 use units::{Share, Size, Span, Time};
 
+use super::cause::{Cause, CauseCounts};
+use super::freezes::FreezeRow;
 use super::summary::{DelayAllSummary, DropSummary, OnTime, Percentiles};
 use super::{CellResult, Recorder};
 use crate::cell::{Cell, test_cell};
@@ -96,6 +100,9 @@ fn a_cell_of_ten_frames_by_hand() {
     let on_time = OnTime { within_200_ms: Some(0.7), within_300_ms: Some(0.7), within_500_ms: Some(0.8) };
     assert_eq!(a.on_time_ratio, on_time);
     assert_eq!(a.dropped, DropSummary { skipped: 1, lost_on_link: 1, ..DropSummary::default() });
+    // Nothing is known of frames 4 and 5 but when they were made, and of the latter when it came.
+    assert_eq!(a.causes.missing, CauseCounts { skipped: 1, robot_hop: 1, ..CauseCounts::default() });
+    assert_eq!(a.causes.late, CauseCounts { robot_hop: 1, ..CauseCounts::default() });
     // Shown at 100 210 320 (6 at) 760 (7 at) 870 (5 late at 950) 980 (9 at) 1090. The gap of 440 ms
     // and the tail of 910 ms are freezes: 1.35 s of 2 s.
     assert_eq!((a.freezes, a.freeze_ms_max, a.late, a.shown), (2, 910.0, 1, 7));
@@ -122,6 +129,21 @@ fn the_tables_tell_the_same_story() {
     assert_eq!((fifth.delivered_us, fifth.shown_us), (Some(950_000), None));
     assert_eq!(result.frames[6].shown_us, Some(760_000));
     assert_eq!((result.frames[10].camera.as_str(), result.frames[10].delivered_us), ("b", Some(3_050_000)));
+    let freeze = |from_us, to_us, cause, frames: Option<(u32, u32)>, missing, late| FreezeRow {
+        camera: "a".to_owned(),
+        from_us,
+        to_us,
+        cause,
+        first_frame: frames.map(|f| f.0),
+        last_frame: frames.map(|f| f.1),
+        missing,
+        late,
+    };
+    assert_eq!(result.freezes.len(), 3, "and one of camera b from start to end");
+    // Frame 3 was skipped, 4 lost and 5 late, the latter two before the relay.
+    let first = freeze(320_000, 760_000, Some(Cause::RobotHop), Some((3, 6)), 2, 1);
+    assert_eq!(result.freezes[0], first);
+    assert_eq!(result.freezes[1], freeze(1_090_000, 2_000_000, None, None, 0, 0));
     let a = |second: usize| *result.seconds[second].cameras.get("a").unwrap();
     assert_eq!(result.seconds.len(), 5);
     assert_eq!((a(0).produced, a(0).delivered, a(0).skipped, a(0).freezes), (10, 7, 1, 1));
@@ -236,15 +258,15 @@ fn a_failed_cell_has_nulls_for_what_was_not_measured() {
 fn overhead_and_loss_come_from_the_packets_of_the_traffic() {
     let summary = run(|r| {
         let (hop, down) = (Hop::Operator, Direction::Down);
-        r.packet_sent(Time::ZERO, hop, down, 0, 5000, Verdict::Lost);
+        r.packet_sent(Time::ZERO, hop, down, 0, 5000, Verdict::Lost, &Carried::default());
         made(r, 0, 0, 0);
         let verdicts = [Verdict::Accepted, Verdict::Lost, Verdict::QueueFull, Verdict::Accepted];
         for (id, verdict) in (1..).zip(verdicts) {
-            r.packet_sent(ms(0), hop, down, id, 600, verdict);
+            r.packet_sent(ms(0), hop, down, id, 600, verdict, &Carried::default());
         }
         r.packet_exit(ms(50), hop, down, 1, 600, Span::from_millis(3), false, false);
         r.packet_exit(ms(60), hop, down, 4, 600, Span::from_millis(7), false, false);
-        r.packet_sent(ms(60), hop, Direction::Up, 0, 100, Verdict::Accepted);
+        r.packet_sent(ms(60), hop, Direction::Up, 0, 100, Verdict::Accepted, &Carried::default());
         delivered(r, 60, 0, 0);
     })
     .summary;
@@ -267,7 +289,15 @@ fn declared_loss_is_set_against_real_loss_from_the_start_of_the_traffic() {
             snapshot.counters.packets_declared_lost = declared;
             r.sample(ms(at), End::Robot, Role::Robot, &Snapshot::default());
             r.sample(ms(at), End::Relay, Role::Operator, &snapshot);
-            r.packet_sent(ms(at), Hop::Operator, Direction::Down, at, 100, Verdict::Lost);
+            r.packet_sent(
+                ms(at),
+                Hop::Operator,
+                Direction::Down,
+                at,
+                100,
+                Verdict::Lost,
+                &Carried::default(),
+            );
         }
     })
     .summary;
@@ -363,7 +393,9 @@ fn the_log_has_a_line_of_json_for_everything() {
     r.event(Time::from_nanos(1), End::Relay, &Event::Joined { role: Role::Robot });
     made(&mut r, 0, 0, 0);
     r.input(ms(10), &Input::Pose { pose: 0, moved_at: ms(5), bytes: 64 });
-    r.packet_sent(ms(11), Hop::Operator, Direction::Down, 3, 1228, Verdict::QueueFull);
+    let part = VideoPart { frame: id(0, 0), kind: PartKind::Parity, index: 3, count: 2 };
+    let video = Carried { video: Some(part), ..Carried::default() };
+    r.packet_sent(ms(11), Hop::Operator, Direction::Down, 3, 1228, Verdict::QueueFull, &video);
     r.packet_exit(ms(12), Hop::Robot, Direction::Up, 4, 1228, Span::from_nanos(1500), true, false);
     r.sample(
         ms(13),
@@ -371,6 +403,8 @@ fn the_log_has_a_line_of_json_for_everything() {
         Role::Operator,
         &Snapshot { pacing_bits_per_sec: u64::MAX, ..Snapshot::default() },
     );
+    let pose = Carried { pose: Some(3), feedback: true, ..Carried::default() };
+    r.packet_sent(ms(14), Hop::Operator, Direction::Up, 3, 100, Verdict::Accepted, &pose);
     for event in [
         Event::Left { role: Role::Operator, reason: LeaveReason::TimedOut },
         Event::FrameAtRelay { frame: id(0, 0) },
@@ -386,16 +420,21 @@ fn the_log_has_a_line_of_json_for_everything() {
     assert!(r.finish(ms(5000)).log_error.is_none());
     let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
     let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-    assert_eq!(lines.len(), 14);
-    assert!(
-        text.starts_with(r#"{"t_us":-999999.999,"at":"relay","event":"joined","role":"robot"}"#),
-        "{text}"
-    );
+    assert_eq!(lines.len(), 16);
+    let start = r#"{"format":"arcbench.events","version":1}
+{"t_us":-999999.999,"at":"relay","event":"joined","role":"robot"}
+"#;
+    assert!(text.starts_with(start), "{text}");
+    let carried = r#""verdict":"queue-full","camera":"a","frame":0,"part":"parity","index":3,"count":2}"#;
+    assert!(text.contains(carried), "{text}");
+    let carried = r#""verdict":"accepted","pose":3,"feedback":true}"#;
+    assert!(text.contains(carried), "{text}");
+    let lines = &lines[1..];
     assert_eq!(lines[2]["moved_us"], 5000.0);
     assert_eq!(lines[3]["verdict"], "queue-full");
     assert_eq!((lines[4]["queued_us"].as_f64(), lines[4]["corrupted"].as_bool()), (Some(1.5), Some(true)));
     assert_eq!(lines[5]["pacing_bit_s"], serde_json::Value::Null);
-    assert_eq!(lines[9]["camera"], "camera-7");
+    assert_eq!(lines[10]["camera"], "camera-7");
 }
 
 #[test]
@@ -413,7 +452,7 @@ enum Step {
     Made(u8, u32),
     Pose(u32, u64),
     Event(Event),
-    Sent(u64, Verdict),
+    Sent(u64, Verdict, FrameId),
     Exit(u64, bool, bool),
     Sample(u64),
 }
@@ -440,8 +479,9 @@ fn step() -> impl Strategy<Value = Step> {
         (0u8..4, 0u32..6).prop_map(|(camera, number)| Step::Made(camera, number)),
         (0u32..6, any::<u64>()).prop_map(|(pose, moved)| Step::Pose(pose, moved)),
         event.prop_map(Step::Event),
-        (any::<u64>(), verdict).prop_map(|(id, verdict)| Step::Sent(id, verdict)),
-        (any::<u64>(), any::<bool>(), any::<bool>()).prop_map(|(id, c, d)| Step::Exit(id, c, d)),
+        (0u64..9, verdict, frame()).prop_map(|(id, verdict, frame)| Step::Sent(id, verdict, frame)),
+        (prop_oneof![0u64..9, any::<u64>()], any::<bool>(), any::<bool>())
+            .prop_map(|(id, c, d)| Step::Exit(id, c, d)),
         any::<u64>().prop_map(Step::Sample),
     ]
 }
@@ -464,7 +504,11 @@ proptest! {
                 Step::Made(camera, number) => r.input(at, &Input::Frame { frame: id(camera, number), bytes: 1000 }),
                 Step::Pose(pose, moved) => r.input(at, &Input::Pose { pose, moved_at: Time::from_nanos(moved), bytes: 64 }),
                 Step::Event(event) => r.event(at, End::Relay, &event),
-                Step::Sent(id, verdict) => r.packet_sent(at, Hop::Operator, Direction::Down, id, 1228, verdict),
+                Step::Sent(id, verdict, frame) => {
+                    let part = VideoPart { frame, kind: PartKind::Fragment, index: 0, count: 2 };
+                    let carries = Carried { video: Some(part), ..Carried::default() };
+                    r.packet_sent(at, Hop::Operator, Direction::Down, id, 1228, verdict, &carries);
+                }
                 Step::Exit(id, c, d) => r.packet_exit(at, Hop::Operator, Direction::Down, id, 1228, Span::from_nanos(id), c, d),
                 Step::Sample(x) => {
                     let snapshot = Snapshot { window_bytes: x, rtt_smoothed: Span::from_nanos(x), ..Snapshot::default() };
@@ -479,6 +523,8 @@ proptest! {
             let given_up = d.skipped + d.expired + d.superseded + d.no_peer + d.incomplete
                 + d.lost_on_link + d.unaccounted;
             prop_assert_eq!(c.delivered + given_up, c.produced);
+            prop_assert_eq!(c.delivered + c.causes.missing.total(), c.produced);
+            prop_assert!(c.causes.late.total() <= c.delivered);
             prop_assert_eq!(c.shown + c.late + c.undecodable, c.delivered);
             prop_assert!((0.0..=60.0).contains(&c.frozen_s_per_min));
             prop_assert!((0.0..=60.0).contains(&c.frozen_w3c_s_per_min));

@@ -8,6 +8,7 @@ use units::{Span, Time};
 
 use super::VideoQueue;
 use crate::arena::Arena;
+use crate::carried::{PartKind, VideoPart};
 use crate::event::{Camera, FrameId};
 use crate::fec::{Codec, Plan, Trailing, WindowEncoder};
 use crate::loss::{News, Piece, SentLog};
@@ -129,18 +130,18 @@ impl VideoSender {
             || owed > 0
     }
 
-    /// The next datagram, numbered and in one piece.
+    /// The next datagram, numbered and in one piece, and what it is.
     pub(crate) fn pop(
         &mut self,
         now: Time,
         one_way: Span,
         payload_max: usize,
         arena: &mut Arena,
-    ) -> Option<Bytes> {
+    ) -> Option<(Bytes, VideoPart)> {
         let again = self.pop_again(now, one_way, arena);
         let fragment = again.is_none().then(|| self.pop_fragment(now, payload_max, arena)).flatten();
         let (fragment, frame_bytes) = fragment.unzip();
-        let datagram = again
+        let (datagram, part) = again
             .or(fragment)
             .or_else(|| self.pop_parity(now, arena))
             .or_else(|| self.pop_window_parity(now, payload_max, arena))?;
@@ -150,7 +151,7 @@ impl VideoSender {
             self.datagram_bytes /= 2.0;
             self.frame_bytes /= 2.0;
         }
-        Some(datagram)
+        Some((datagram, part))
     }
 
     /// Bytes of UDP payload sent lately for each byte of frames.
@@ -158,7 +159,7 @@ impl VideoSender {
         if self.frame_bytes > 0.0 { self.datagram_bytes / self.frame_bytes } else { 1.0 }
     }
 
-    fn pop_again(&mut self, now: Time, one_way: Span, arena: &mut Arena) -> Option<Bytes> {
+    fn pop_again(&mut self, now: Time, one_way: Span, arena: &mut Arena) -> Option<(Bytes, VideoPart)> {
         let Protection { repair, .. } = &mut **self.protection.as_mut()?;
         if !repair.is_ready(now, one_way) {
             return None;
@@ -170,16 +171,22 @@ impl VideoSender {
             let (frame, shape, parity, index) = (again.frame, again.shape, again.parity, again.index);
             let header = VideoHeader { seq, frame, index, shape, parity, source: again.source };
             let range = shape.range(index);
-            datagram = Some(arena.build(header.header_bytes() + range.len(), |out| {
+            let bytes = arena.build(header.header_bytes() + range.len(), |out| {
                 header.encode(out);
                 again.buffer.copy(&range, out);
-            }));
+            });
+            datagram = Some((bytes, part(&header, PartKind::Again)));
         });
         datagram
     }
 
-    /// The next fragment's datagram, and how many bytes of it are the frame's.
-    fn pop_fragment(&mut self, now: Time, payload_max: usize, arena: &mut Arena) -> Option<(Bytes, usize)> {
+    /// The next fragment's datagram with what it is, and how many bytes of it are the frame's.
+    fn pop_fragment(
+        &mut self,
+        now: Time,
+        payload_max: usize,
+        arena: &mut Arena,
+    ) -> Option<((Bytes, VideoPart), usize)> {
         let Self { queue, sent_log, protection, spare, .. } = self;
         let estimate = *sent_log.estimate();
         let spare = *spare;
@@ -224,12 +231,19 @@ impl VideoSender {
                 repair.keep(finished);
             }
         }
-        Some((datagram, payload_bytes))
+        Some(((datagram, part(&header, PartKind::Fragment)), payload_bytes))
     }
 
-    fn pop_window_parity(&mut self, now: Time, payload_max: usize, arena: &mut Arena) -> Option<Bytes> {
+    /// Parity over the window; it is told of as parity of the newest frame in it.
+    fn pop_window_parity(
+        &mut self,
+        now: Time,
+        payload_max: usize,
+        arena: &mut Arena,
+    ) -> Option<(Bytes, VideoPart)> {
         let Protection { repair, window, .. } = &mut **self.protection.as_mut()?;
         let Window { encoder, sent } = window.as_mut()?;
+        let newest = *encoder.newest()?;
         let (parity, symbol) = encoder.pop(payload_max)?;
         let number = *sent;
         *sent = sent.wrapping_add(1);
@@ -241,10 +255,11 @@ impl VideoSender {
         });
         repair.on_window_parity_sent(number, &parity);
         repair.set_window_parity_owed(encoder.owed());
-        Some(datagram)
+        let index = newest.shape.count + u16::from(parity.row);
+        Some((datagram, part(&VideoHeader { index, ..newest }, PartKind::Parity)))
     }
 
-    fn pop_parity(&mut self, now: Time, arena: &mut Arena) -> Option<Bytes> {
+    fn pop_parity(&mut self, now: Time, arena: &mut Arena) -> Option<(Bytes, VideoPart)> {
         let Protection { repair, trailing, .. } = &mut **self.protection.as_mut()?;
         let piece = trailing.pop()?;
         let (frame, shape, parity) = (piece.frame, piece.shape, piece.parity);
@@ -252,11 +267,17 @@ impl VideoSender {
         let seq = self.sent_log.assign(now, Piece::Part { frame, index });
         let header = VideoHeader { seq, frame, index, shape, parity, source: None };
         repair.on_sent(now, &header);
-        Some(arena.build(VIDEO_HEADER_BYTES + piece.payload.len(), |out| {
+        let bytes = arena.build(VIDEO_HEADER_BYTES + piece.payload.len(), |out| {
             header.encode(out);
             out.extend_from_slice(&piece.payload);
-        }))
+        });
+        Some((bytes, part(&header, PartKind::Parity)))
     }
+}
+
+/// What a datagram with this header is.
+fn part(header: &VideoHeader, kind: PartKind) -> VideoPart {
+    VideoPart { frame: header.frame, kind, index: header.index, count: header.shape.count }
 }
 
 /// What QUIC adds to a datagram: header, frame type and length, tag.

@@ -92,7 +92,8 @@ impl Network {
         for datagram in self.buffer[..transmit.bytes].chunks(segment_bytes) {
             let ip_bytes = datagram.len() as u32 + IP_UDP_OVERHEAD_BYTES;
             let admission = link.send(now, ip_bytes, transmit.ecn, self.arena.copy(datagram));
-            self.recorder.packet_sent(now, hop, direction, admission.id, ip_bytes, admission.verdict);
+            let (packet, verdict) = (admission.id, admission.verdict);
+            self.recorder.packet_sent(now, hop, direction, packet, ip_bytes, verdict, &transmit.carries);
             self.guard.packet(now)?;
         }
         self.calendar.set(Actor::Link(id), link.next_exit());

@@ -42,6 +42,11 @@ impl WindowEncoder {
         }
     }
 
+    /// The newest symbol in the window.
+    pub(crate) fn newest(&self) -> Option<&VideoHeader> {
+        self.symbols.back().map(|(header, _)| header)
+    }
+
     /// The number for the fragment that is sent next.
     pub(crate) fn next_source(&self) -> u32 {
         self.next_source
