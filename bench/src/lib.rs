@@ -28,7 +28,7 @@ pub use cell::Cell;
 pub use metrics::{Cause, CellResult, FrameRow, FreezeRow, Grid, Recorder, SecondRow, Summary};
 pub use named::Named;
 pub use place::{Direction, End, Hop};
-pub use run_folder::{Manifest, RunFolder, RunFolderError};
+pub use run_folder::{CellFolder, Manifest, RunFolder, RunFolderError};
 pub use scenario::{ErrorKind, Overrides, Scenario, ScenarioErrors};
 pub use schema::{grid_schema, scenario_schema, settings_schema};
 pub use workload::{Input, Source, Workload};

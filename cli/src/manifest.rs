@@ -84,7 +84,7 @@ fn manifest(scenario: &Scenario, arguments: &Run, fingerprint: &str) -> Manifest
         (CRYPTO, arguments.crypto.name()),
     ];
     Manifest {
-        format: 1,
+        format: Manifest::FORMAT,
         versions: versions.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         commit: build.commit.map(str::to_owned),
         host: Host::look().facts(),

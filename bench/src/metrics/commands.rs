@@ -90,6 +90,11 @@ impl CommandRecord {
         self.last_executed = self.last_executed.max(at);
     }
 
+    /// From each movement that was carried out to its command, in microseconds.
+    pub(super) fn delays_us(&self) -> Vec<u64> {
+        self.movements[..self.done].iter().map(|m| m.done.since(m.moved).as_micros()).collect()
+    }
+
     pub(super) fn finish(&mut self) -> (HandSummary, CommandSummary) {
         self.note_gap(self.end);
         let mut delays: Vec<u64> =

@@ -14,7 +14,7 @@ use super::summary::{CameraSummary, DelayAllSummary, DelaySummary, DropSummary, 
 use super::why::Circumstances;
 use crate::statistics::{millis, percentile, ratio, rounded};
 
-/// One frame of a cell: a line of `frames.jsonl`. Times are microseconds since the start of the
+/// One frame of a cell: a row of the frames table. Times are microseconds since the start of the
 /// traffic; `null` means it never happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameRow {
@@ -58,6 +58,13 @@ pub struct FrameRow {
     pub packets_in_outage: u32,
     /// The longest wait of one of its fragments in the link's queue.
     pub link_queue_us_max: u64,
+}
+
+impl FrameRow {
+    /// From the camera to complete at the operator, in microseconds; `None` if it never was.
+    pub fn delay_us(&self) -> Option<u64> {
+        self.delivered_us.map(|at| at.saturating_sub(self.produced_us))
+    }
 }
 
 /// All frames of one camera.

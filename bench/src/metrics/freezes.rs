@@ -30,6 +30,13 @@ pub struct FreezeRow {
     pub late: u32,
 }
 
+impl FreezeRow {
+    /// How long the picture stood, in microseconds.
+    pub fn length_us(&self) -> u64 {
+        self.to_us.saturating_sub(self.from_us)
+    }
+}
+
 /// The rows of one camera's freezes.
 pub(super) fn rows<'a>(
     name: &'a str,

@@ -45,6 +45,9 @@ pub struct CellResult {
     /// The freezes: cameras in the workload's order, each camera's by time. At most 100,000; the summary
     /// counts all.
     pub freezes: Vec<FreezeRow>,
+    /// From each hand movement to its command, in microseconds, in the order of the movements; those
+    /// without a command left out.
+    pub hand_to_command_us: Vec<u64>,
     /// What happened in each second.
     pub seconds: Vec<SecondRow>,
     /// What went wrong while writing the events log, if anything did.

@@ -270,6 +270,7 @@ impl Recorder {
         self.trace.end(now);
         summary.trace_hash = self.trace.finish();
         let names: Vec<String> = self.cameras.iter().map(|c| c.name.clone()).collect();
+        let hand_to_command_us = self.commands.delays_us();
         let cameras = || self.cameras.iter().zip(&results);
         CellResult {
             frames: cameras().flat_map(|(c, r)| c.rows(&r.seen, circumstances)).collect(),
@@ -277,6 +278,7 @@ impl Recorder {
                 .flat_map(|(c, r)| c.freezes(&r.seen, circumstances))
                 .take(FREEZES_MAX)
                 .collect(),
+            hand_to_command_us,
             seconds: self.seconds.rows(&names),
             log_error: self.log.and_then(Log::finish),
             summary,

@@ -10,7 +10,7 @@ use crate::named::Named;
 use crate::statistics::{millis, rounded};
 use crate::workload::CAMERAS_MAX;
 
-/// One second of a cell: a line of `seconds.jsonl`.
+/// One second of a cell: a row of the seconds table, and one of the camera seconds for each camera.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SecondRow {
     /// Whole seconds since the start of the traffic.

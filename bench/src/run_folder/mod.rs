@@ -7,17 +7,24 @@
 //!   lock                        locked by the process that is at work here
 //!   cells/<cell id>/
 //!     events.jsonl.zst          where asked
-//!     frames.jsonl              one line a frame
-//!     seconds.jsonl             one line a second
+//!     frames.parquet            one row a frame
+//!     freezes.parquet           one row a freeze
+//!     seconds.parquet           one row a second
+//!     camera_seconds.parquet    one row a second and camera
+//!     delays.hlog               histograms of frame delay and of hand to command
 //!     summary.json              written last: its presence means that the cell is done
 //!     failed.json               instead, when it failed: why, in the form of a summary
 //! ```
 //!
 //! Every file is written under a temporary name, brought to disk, and renamed, so that whatever has
-//! its real name is whole. A run that was stopped goes on with the cells that have no summary.
+//! its real name is whole. `docs/formats.md` has every file with every column. A run that was stopped goes on with the cells that have no summary.
 
+mod cell_folder;
+mod delays;
 mod events;
 mod lock;
+mod table;
+mod tables;
 mod write;
 
 use std::collections::BTreeMap;
@@ -31,13 +38,15 @@ use crate::metrics::summary::Status;
 use crate::metrics::{CellResult, Summary};
 use crate::scenario::Scenario;
 
+pub use cell_folder::CellFolder;
 pub use events::EventsFile;
 use lock::{LOCK, Lock};
+pub use table::TableProblem;
 
 /// Who ran it and with what; facts that the cells' results do not depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of the run folder's format: 1.
+    /// Version of the run folder's format: [`FORMAT`](Self::FORMAT).
     pub format: u32,
     /// Names and versions of the program and what it is built from.
     pub versions: BTreeMap<String, String>,
@@ -57,6 +66,11 @@ pub struct Manifest {
 
 fn first_version() -> u32 {
     1
+}
+
+impl Manifest {
+    /// The version that this build writes. 1 had JSON Lines in place of tables.
+    pub const FORMAT: u32 = 2;
 }
 
 /// What can go wrong with a run folder; each names the path.
@@ -101,6 +115,26 @@ pub enum RunFolderError {
     NoManifest {
         /// The folder.
         path: PathBuf,
+    },
+    /// The folder holds finished cells in a form that this build does not go on with.
+    #[error(
+        "resume `{path}`: its finished cells are in version {found} of the run folder's format, and this build \
+         writes version {}; run them again with --fresh, or use another folder",
+        Manifest::FORMAT
+    )]
+    OtherFormat {
+        /// The folder.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// A table of a cell is not what it should be.
+    #[error("read `{path}`: {problem}")]
+    Table {
+        /// The table.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: TableProblem,
     },
     /// The events log of a cell could not be written to its end.
     #[error("write the events log `{path}`: {source}")]
@@ -178,9 +212,9 @@ impl RunFolder {
                 discard(path, scenario)?;
             }
             resumed = false;
-        } else if resumed && read_manifest(path).is_none() {
+        } else if resumed && let Some(error) = not_resumable(path) {
             if anything_done(path) {
-                return Err(RunFolderError::NoManifest { path: path.to_owned() });
+                return Err(error);
             }
             // There is nothing yet that it would be about.
             resumed = false;
@@ -222,6 +256,11 @@ impl RunFolder {
         read_manifest(&self.path)
     }
 
+    /// The folder of one cell, for reading what is in it.
+    pub fn cell_folder(&self, cell: &Cell) -> CellFolder {
+        CellFolder::at(self.cell_path(cell))
+    }
+
     /// The folder of one cell.
     pub fn cell_path(&self, cell: &Cell) -> PathBuf {
         self.path.join(CELLS).join(cell.id())
@@ -255,8 +294,7 @@ impl RunFolder {
         let folder = self.cell_path(cell);
         write::create_dir_all(&folder)?;
         events::check(&folder.join(EVENTS), result.log_error.as_ref())?;
-        write::json_lines(&folder.join(FRAMES), &result.frames)?;
-        write::json_lines(&folder.join(SECONDS), &result.seconds)?;
+        self.cell_folder(cell).write_tables(result)?;
         write::remove_if_there(&folder.join(FAILED))?;
         self.write_summary(&folder.join(SUMMARY), &result.summary)
     }
@@ -281,6 +319,17 @@ impl RunFolder {
     fn write_summary(&self, path: &Path, summary: &Summary) -> Result<(), RunFolderError> {
         write::json(path, summary)?;
         write::sync_dir(path.parent().unwrap_or(&self.path))
+    }
+}
+
+/// Why finished cells in the folder cannot be gone on with, if they cannot.
+fn not_resumable(path: &Path) -> Option<RunFolderError> {
+    match read_manifest(path) {
+        None => Some(RunFolderError::NoManifest { path: path.to_owned() }),
+        Some(Manifest { format, .. }) if format != Manifest::FORMAT => {
+            Some(RunFolderError::OtherFormat { path: path.to_owned(), found: format })
+        }
+        Some(_) => None,
     }
 }
 
@@ -373,9 +422,9 @@ const MANIFEST: &str = "manifest.json";
 const CELLS: &str = "cells";
 const SUMMARY: &str = "summary.json";
 const FAILED: &str = "failed.json";
-const FRAMES: &str = "frames.jsonl";
-const SECONDS: &str = "seconds.jsonl";
 const EVENTS: &str = "events.jsonl.zst";
 
+#[cfg(test)]
+mod table_tests;
 #[cfg(test)]
 mod tests;

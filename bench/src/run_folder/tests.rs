@@ -14,7 +14,12 @@ fn scenario() -> Scenario {
 }
 
 fn manifest() -> Manifest {
-    Manifest { format: 1, base_seed: "1".to_owned(), created: "now".to_owned(), ..Manifest::default() }
+    Manifest {
+        format: Manifest::FORMAT,
+        base_seed: "1".to_owned(),
+        created: "now".to_owned(),
+        ..Manifest::default()
+    }
 }
 
 fn open(path: &Path) -> Result<RunFolder, RunFolderError> {
@@ -57,13 +62,20 @@ fn a_run_is_resumed_where_it_stopped() {
     assert_eq!(folder.manifest(), Some(manifest()));
     assert_eq!(
         files(&path),
-        ["frames.jsonl", "lock", "manifest.json", "scenario.resolved.toml", "seconds.jsonl", "summary.json"]
+        [
+            "camera_seconds.parquet",
+            "delays.hlog",
+            "frames.parquet",
+            "freezes.parquet",
+            "lock",
+            "manifest.json",
+            "scenario.resolved.toml",
+            "seconds.parquet",
+            "summary.json"
+        ]
     );
-    let seconds = fs::read_to_string(folder.cell_path(&cells[0]).join("seconds.jsonl")).unwrap();
-    assert_eq!(seconds.lines().count(), 4, "one second of traffic and three of drain");
-    for line in seconds.lines() {
-        serde_json::from_str::<crate::SecondRow>(line).unwrap();
-    }
+    let seconds = folder.cell_folder(&cells[0]).seconds().unwrap();
+    assert_eq!(seconds.len(), 4, "one second of traffic and three of drain");
 }
 
 #[test]
@@ -153,6 +165,26 @@ fn what_a_killed_run_left_half_written_is_gone_and_hurts_no_cell() {
     let folder = open(temp.path()).unwrap();
     assert!(!half.exists());
     folder.write(cell, &result(cell)).unwrap();
+}
+
+#[test]
+fn finished_cells_in_an_older_form_are_refused_until_begun_afresh() {
+    let temp = tempfile::tempdir().unwrap();
+    let old = Manifest { format: 1, ..manifest() };
+    let begin = || RunFolder::open_fresh(temp.path(), &scenario(), &old).unwrap();
+    let cell = &scenario().cells()[0];
+    drop(begin());
+    assert_eq!(
+        open(temp.path()).unwrap().manifest(),
+        Some(manifest()),
+        "written again, since no cell was done"
+    );
+    begin().write(cell, &result(cell)).unwrap();
+    let error = open(temp.path()).unwrap_err();
+    assert!(matches!(error, RunFolderError::OtherFormat { found: 1, .. }), "{error}");
+    assert!(error.to_string().contains("version 1") && error.to_string().contains("--fresh"), "{error}");
+    assert!(fresh(temp.path()).unwrap().done(cell).is_none());
+    open(temp.path()).unwrap();
 }
 
 fn fresh(path: &Path) -> Result<RunFolder, RunFolderError> {
@@ -258,9 +290,9 @@ fn what_cannot_be_written_is_an_error_with_its_path_and_leaves_nothing() {
     let folder = open(temp.path()).unwrap();
     let cell = &scenario().cells()[0];
     // A folder in the place of a table: the rename fails whoever runs the test.
-    fs::create_dir_all(folder.cell_path(cell).join("seconds.jsonl/x")).unwrap();
+    fs::create_dir_all(folder.cell_path(cell).join("seconds.parquet/x")).unwrap();
     let error = folder.write(cell, &result(cell)).unwrap_err();
-    assert!(error.to_string().contains("seconds.jsonl"), "{error}");
+    assert!(error.to_string().contains("seconds.parquet"), "{error}");
     assert_eq!(folder.done(cell), None);
     assert!(!folder.cell_path(cell).join("summary.json").exists());
 }
@@ -273,7 +305,7 @@ fn a_full_disk_is_recognised() {
     }
     let temp = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/dev/full", write::temporary(&temp.path().join("table"))).unwrap();
-    let error = write::json_lines(&temp.path().join("table"), &["row"]).unwrap_err();
+    let error = write::whole_file(&temp.path().join("table"), b"row").unwrap_err();
     assert!(error.is_disk_full(), "{error}");
     assert_eq!(files(temp.path()), [""; 0], "nothing is left half-written");
 }

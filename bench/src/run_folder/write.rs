@@ -28,17 +28,6 @@ pub(super) fn json(path: &Path, content: &impl Serialize) -> Result<(), RunFolde
     })
 }
 
-/// Writes `rows` to `path`, one line of JSON each, wholly or not at all.
-pub(super) fn json_lines<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), RunFolderError> {
-    with_file(path, |out| {
-        for row in rows {
-            serde_json::to_writer(&mut *out, row)?;
-            out.write_all(b"\n")?;
-        }
-        Ok(())
-    })
-}
-
 pub(super) fn remove_if_there(path: &Path) -> Result<(), RunFolderError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("replace", path)(error)),

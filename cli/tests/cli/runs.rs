@@ -159,7 +159,7 @@ fn a_partial_run_is_completed_and_equals_an_undisturbed_one() {
     }
     // What a killed process leaves behind: a cell without its summary.
     fs::create_dir_all(run.join("cells").join(&all[1])).unwrap();
-    fs::write(run.join("cells").join(&all[1]).join("frames.jsonl"), "{\"torn").unwrap();
+    fs::write(run.join("cells").join(&all[1]).join("frames.parquet"), "PAR1 torn").unwrap();
     let resumed = sandbox.run(&arguments).ok();
     assert!(resumed.err.contains("6 of 8"), "{}", resumed.err);
     assert_eq!(hashes(&resumed.json()), hashes(&whole));
