@@ -41,18 +41,17 @@ impl Circumstances {
     /// Why a frame never became complete.
     fn missing(&self, frame: &Frame) -> Cause {
         let here = frame.at_relay < Time::MAX;
+        let at_robot = matches!(frame.dropped, Some((DropPlace::Robot, _)));
         match frame.dropped {
             Some((_, DropReason::NoPeer)) => Cause::NotConnected,
             Some((_, DropReason::Skipped)) => Cause::Skipped,
-            Some((DropPlace::Robot, _)) => Cause::RobotHop,
-            // It could not have been sent: a part of it never came from the robot.
-            _ if !here => Cause::RobotHop,
+            // Where it never came whole from the robot it could not be sent.
+            _ if !here || at_robot => Cause::RobotHop,
             Some((_, DropReason::Expired)) => Cause::ExpiredInRelay,
             Some((_, DropReason::Superseded)) => Cause::Superseded,
             Some((_, DropReason::Incomplete)) | None if frame.forwarded < Time::MAX => self.on_link(frame),
-            Some((_, DropReason::Incomplete)) => Cause::WindowShut,
             None if self.operator_lost => Cause::NotConnected,
-            None => Cause::WindowShut,
+            Some((_, DropReason::Incomplete)) | None => Cause::WindowShut,
         }
     }
 
@@ -132,10 +131,6 @@ mod tests {
         frame
     }
 
-    fn given_up(place: DropPlace, reason: DropReason) -> Option<(DropPlace, DropReason)> {
-        Some((place, reason))
-    }
-
     #[test]
     fn a_missing_frame_owes_it_to_the_last_thing_that_happened_to_it() {
         let lost = |edit: fn(&mut Frame)| {
@@ -143,9 +138,9 @@ mod tests {
             edit(&mut frame);
             USUAL.cause(&frame).unwrap()
         };
-        let relay = |reason| given_up(DropPlace::Relay, reason);
-        assert_eq!(lost(|f| f.dropped = given_up(DropPlace::Robot, DropReason::NoPeer)), Cause::NotConnected);
-        assert_eq!(lost(|f| f.dropped = given_up(DropPlace::Robot, DropReason::Expired)), Cause::RobotHop);
+        let relay = |reason| Some((DropPlace::Relay, reason));
+        assert_eq!(lost(|f| f.dropped = Some((DropPlace::Robot, DropReason::NoPeer))), Cause::NotConnected);
+        assert_eq!(lost(|f| f.dropped = Some((DropPlace::Robot, DropReason::Expired))), Cause::RobotHop);
         assert_eq!(lost(|f| f.at_relay = Time::MAX), Cause::RobotHop);
         let cases = [
             (DropReason::Skipped, Cause::Skipped),

@@ -1,4 +1,4 @@
-//! Delay histograms as an HdrHistogram interval log, which its many tools read.
+//! Delay histograms as an `HdrHistogram` interval log, which its many tools read.
 //!
 //! One interval for each camera, tagged with its name, and one for hand to command; values are microseconds. What
 //! never came is in no histogram: how many these are is in a comment.

@@ -16,7 +16,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, ParquetMetaData};
+use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::schema::types::ColumnPath;
 
@@ -173,10 +173,10 @@ pub(super) fn decode<T>(
         return Err(TableProblem::TooLarge { rows: 0, bytes: file_bytes });
     }
     let read = || {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(&error))?;
         check(builder.metadata(), format, version)?;
         let mut parts = Vec::new();
-        for batch in builder.with_batch_size(BATCH_ROWS).build().map_err(damaged)? {
+        for batch in builder.with_batch_size(BATCH_ROWS).build().map_err(|error| damaged(&error))? {
             let batch = batch.map_err(|error| TableProblem::Damaged(error.to_string()))?;
             parts.push(take(&Part(batch))?);
         }
@@ -197,18 +197,18 @@ fn check(metadata: &ParquetMetaData, format: &'static str, known: u32) -> Result
     if found > known {
         return Err(TableProblem::Newer { found, known });
     }
-    let sum = |of: fn(&parquet::file::metadata::RowGroupMetaData) -> i64| {
+    let sum = |of: fn(&RowGroupMetaData) -> i64| {
         let each = metadata.row_groups().iter().map(|group| u64::try_from(of(group)).unwrap_or(u64::MAX));
         each.fold(0, u64::saturating_add)
     };
-    let (rows, bytes) = (sum(|group| group.num_rows()), sum(|group| group.total_byte_size()));
+    let (rows, bytes) = (sum(RowGroupMetaData::num_rows), sum(RowGroupMetaData::total_byte_size));
     if rows > ROWS_MAX || bytes > BYTES_MAX {
         return Err(TableProblem::TooLarge { rows, bytes });
     }
     Ok(())
 }
 
-fn damaged(error: ParquetError) -> TableProblem {
+fn damaged(error: &ParquetError) -> TableProblem {
     TableProblem::Damaged(error.to_string())
 }
 

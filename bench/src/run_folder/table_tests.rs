@@ -18,7 +18,7 @@ use units::Time;
 fn frame(number: u32, cause: Option<Cause>) -> FrameRow {
     let there = cause != Some(Cause::Skipped);
     FrameRow {
-        camera: if number % 3 == 0 { "main".to_owned() } else { "wrist".to_owned() },
+        camera: if number.is_multiple_of(3) { "main".to_owned() } else { "wrist".to_owned() },
         frame: number,
         bytes: 20_000 + number,
         produced_us: u64::from(number) * 66_667,
