@@ -1,5 +1,6 @@
 //! From settings and keys to quinn's configuration.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::crypto::{self, HandshakeTokenKey, HmacKey};
 use quinn_proto::{
-    AckFrequencyConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, MtuDiscoveryConfig,
+    AckFrequencyConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, MtuDiscoveryConfig, QlogConfig,
     TransportConfig, VarInt,
 };
 use rand_chacha::ChaCha12Rng;
@@ -27,6 +28,22 @@ pub struct EndpointParams {
     pub seed: [u8; 32],
     /// The key of stateless reset tokens.
     pub reset_key: Arc<dyn HmacKey>,
+    /// Where QUIC's own qlog of each connection goes. Default nowhere. It changes nothing of what is sent.
+    pub qlog: Option<QlogSinks>,
+}
+
+/// Gives a writer for the qlog of the connection with this peer, or none. Each record of the JSON text
+/// sequence is written as it happens; times count from the epoch.
+pub type QlogSinks = Arc<dyn Fn(SocketAddr) -> Option<Box<dyn io::Write + Send + Sync>> + Send + Sync>;
+
+impl EndpointParams {
+    /// Lets `transport` log the connection with `peer`, where that is asked for.
+    pub(crate) fn log_quic(&self, peer: SocketAddr, transport: &mut TransportConfig) {
+        let Some(writer) = self.qlog.as_ref().and_then(|sinks| sinks(peer)) else { return };
+        let mut config = QlogConfig::default();
+        config.writer(writer).start_time(self.epoch);
+        transport.qlog_stream(config.into_stream());
+    }
 }
 
 /// How an end reaches its relay.

@@ -32,6 +32,7 @@ pub(crate) struct End {
     dial: Dial,
     first_cids: FirstCids,
     line: Box<dyn Fn() -> Line + Send>,
+    params: EndpointParams,
     state: State,
     redial: Redial,
     /// Whether there is a new connection that whoever uses this has not been told of.
@@ -83,7 +84,7 @@ impl End {
         let endpoint = Endpoint::new(Arc::new(config::endpoint(params)), None, true, None);
         let mut host = Host::new(endpoint, Clock::new(params.epoch));
         let first_cids = config::first_cids(params);
-        let handle = connect(now, &mut host, &dial, &first_cids, line())?;
+        let handle = connect(now, &mut host, &dial, &first_cids, logged(params, &dial, line()))?;
         Ok(Self {
             host,
             handle,
@@ -91,6 +92,7 @@ impl End {
             dial,
             first_cids,
             line,
+            params: params.clone(),
             state: State::Dialling(now + DIAL_WITHIN),
             redial: Redial::new(config::redial_seed(params)),
             redialled: false,
@@ -156,7 +158,8 @@ impl End {
     }
 
     fn dial_again(&mut self, now: Time) {
-        match connect(now, &mut self.host, &self.dial, &self.first_cids, (self.line)()) {
+        let line = logged(&self.params, &self.dial, (self.line)());
+        match connect(now, &mut self.host, &self.dial, &self.first_cids, line) {
             Ok(handle) => {
                 self.handle = handle;
                 self.hello_stream = None;
@@ -295,6 +298,12 @@ impl End {
 const DIAL_WITHIN: Span = Span::from_secs(5);
 
 /// Opens a connection to the relay.
+/// Has the connection logged, where that is asked for.
+fn logged(params: &EndpointParams, dial: &Dial, mut line: Line) -> Line {
+    params.log_quic(dial.relay, &mut line.transport);
+    line
+}
+
 fn connect(
     now: Time,
     host: &mut Host,

@@ -38,7 +38,7 @@ pub mod wire;
 
 pub use access::{Access, Token, TokenError, TokenHash};
 pub use carried::{Carried, PartKind, VideoPart};
-pub use config::{Dial, EndpointParams, Listen, SetupError};
+pub use config::{Dial, EndpointParams, Listen, QlogSinks, SetupError};
 pub use event::{Camera, DropPlace, DropReason, Event, FrameId, LeaveReason, Role};
 pub use machine::{Counters, Machine, Output, Snapshot, Transmit};
 pub use operator::Operator;

@@ -37,6 +37,7 @@ use self::session::Session;
 /// The relay.
 pub struct Relay {
     host: Host,
+    params: EndpointParams,
     listen: Listen,
     settings: Settings,
     peers: BTreeMap<usize, Peer>,
@@ -77,6 +78,7 @@ impl Relay {
         let endpoint = Endpoint::new(Arc::new(config::endpoint(params)), Some(Arc::new(server)), true, None);
         Self {
             host: Host::new(endpoint, Clock::new(params.epoch)),
+            params: params.clone(),
             listen,
             settings: settings.clone(),
             peers: BTreeMap::new(),
@@ -99,7 +101,9 @@ impl Relay {
         // commands go, which wait for no window.
         let mut server =
             ServerConfig::new(Arc::clone(&self.listen.crypto), Arc::clone(&self.listen.token_key));
-        server.transport_config(Arc::new(config::operator_hop(&self.settings, gate.factory())));
+        let mut transport = config::operator_hop(&self.settings, gate.factory());
+        self.params.log_quic(incoming.remote_address(), &mut transport);
+        server.transport_config(Arc::new(transport));
         server.time_source(Arc::new(config::NoCalendar));
         let instant = self.host.clock.instant(now);
         match self.host.endpoint.accept(incoming, instant, &mut answer, Some(Arc::new(server))) {

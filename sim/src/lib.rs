@@ -3,7 +3,8 @@
 //!
 //! [`run_cell`] drives a robot end, a relay and an operator end of `relay-core` over four modelled
 //! links of `netmodel`, feeds them the workload of `bench` and everything they did to its recorder.
-//! [`Pool`] does that for many cells on many threads and hands the results back in cell order.
+//! [`Pool`] does that for many cells on many threads and hands the results back in cell order. A
+//! [`Tap`] listens in on one of them.
 //!
 //! Nothing here reads a clock, opens a socket or draws randomness from the operating system on the
 //! way to a result: the same cell gives the same bytes in any process, on any number of threads.
@@ -14,7 +15,9 @@ mod epoch;
 mod error;
 pub mod null_crypto;
 mod pool;
+pub mod quic;
 mod runner;
+pub mod tap;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -22,3 +25,4 @@ mod tls;
 pub use error::SimError;
 pub use pool::{EventLog, Hooks, Pool};
 pub use runner::{Crypto, Options, run_cell};
+pub use tap::Tap;

@@ -66,7 +66,7 @@ impl Pool<'_> {
         let began = (self.meter)();
         let result = catch_unwind(AssertUnwindSafe(|| {
             let log = (hooks.log)(index, cell).map_err(SimError::Log)?;
-            run_cell(cell, Options { crypto: self.crypto, log })
+            run_cell(cell, Options { crypto: self.crypto, log, ..Options::default() })
         }));
         let spent = (self.meter)().saturating_sub(began);
         let mut result = result

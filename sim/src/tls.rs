@@ -13,9 +13,10 @@ use rcgen::{CertificateParams, KeyPair, PKCS_ED25519, SerialNumber};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::time_provider::TimeProvider;
-use rustls::{ClientConfig, RootCertStore, ServerConfig, version};
+use rustls::{ClientConfig, KeyLog, RootCertStore, ServerConfig, version};
 
 use crate::error::SimError;
+use crate::tap::KeyLogSink;
 
 /// The two configurations that trust each other.
 #[derive(Clone)]
@@ -30,13 +31,21 @@ pub(crate) const SERVER_NAME: &str = "relay";
 /// This process's configurations, made at the first call.
 pub(crate) fn tls() -> Result<Tls, SimError> {
     static TLS: OnceLock<Result<Tls, String>> = OnceLock::new();
-    TLS.get_or_init(make).clone().map_err(SimError::Tls)
+    TLS.get_or_init(|| make(None)).clone().map_err(SimError::Tls)
 }
 
-fn make() -> Result<Tls, String> {
+/// Configurations of their own that tell the secrets of every connection.
+pub(crate) fn tls_with_key_log(sink: &KeyLogSink) -> Result<Tls, SimError> {
+    make(Some(Arc::new(Keys(Arc::clone(sink))))).map_err(SimError::Tls)
+}
+
+fn make(key_log: Option<Arc<Keys>>) -> Result<Tls, String> {
     let (certificate, key) = certificate().map_err(|error| error.to_string())?;
     let provider = Arc::new(ring::default_provider());
-    Ok(Tls { client: client(&provider, certificate.clone())?, server: server(&provider, certificate, key)? })
+    Ok(Tls {
+        client: client(&provider, certificate.clone())?,
+        server: server(&provider, certificate, key, key_log)?,
+    })
 }
 
 fn certificate() -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), rcgen::Error> {
@@ -71,6 +80,7 @@ fn server(
     provider: &Arc<CryptoProvider>,
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
+    key_log: Option<Arc<Keys>>,
 ) -> Result<Arc<QuicServerConfig>, String> {
     let mut config = ServerConfig::builder_with_details(provider.clone(), Arc::new(FixedTime))
         .with_protocol_versions(&[&version::TLS13])
@@ -80,8 +90,28 @@ fn server(
         .map_err(|error| error.to_string())?;
     config.alpn_protocols = vec![ALPN.to_vec()];
     config.send_tls13_tickets = 0;
+    // Both sides know the same secrets; one of them telling is enough.
+    if let Some(key_log) = key_log {
+        config.key_log = key_log;
+    }
     let config = QuicServerConfig::try_from(config).map_err(|error| error.to_string())?;
     Ok(Arc::new(config))
+}
+
+/// Tells secrets in the format of NSS: label, client random and secret.
+struct Keys(KeyLogSink);
+
+impl KeyLog for Keys {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        let hex = |bytes: &[u8]| bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        (self.0)(&format!("{label} {} {}", hex(client_random), hex(secret)));
+    }
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Keys")
+    }
 }
 
 /// Certificates are judged as of one fixed moment, since the simulator has no calendar.

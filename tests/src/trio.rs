@@ -246,5 +246,5 @@ fn params(seed: u8) -> EndpointParams {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     #[expect(clippy::disallowed_methods, reason = "quinn wants some instant as its zero; any will do")]
     let epoch = *EPOCH.get_or_init(Instant::now);
-    EndpointParams { epoch, seed: [seed; 32], reset_key: Arc::new(NullHmacKey::new(&[seed; 32])) }
+    EndpointParams { epoch, seed: [seed; 32], reset_key: Arc::new(NullHmacKey::new(&[seed; 32])), qlog: None }
 }

@@ -35,7 +35,7 @@ fn one_hop_quinn_null_crypto(bencher: Bencher<'_, '_>) {
 }
 
 fn measure(bencher: Bencher<'_, '_>, cell: &Cell, crypto: Crypto) {
-    let run = || run_cell(cell, Options { crypto, log: None }).expect("the cell runs");
+    let run = || run_cell(cell, Options { crypto, ..Options::default() }).expect("the cell runs");
     let packets = run().summary.packets;
     bencher.counter(ItemsCount::new(packets)).bench(run);
 }

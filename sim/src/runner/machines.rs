@@ -3,16 +3,17 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use bench::{Cell, End};
+use bench::{Cell, End, Hop};
 use netmodel::units::Time;
 use quinn_proto::crypto::{ClientConfig, ServerConfig};
 use relay_core::{Access, Dial, EndpointParams, Listen, Operator, Relay, Robot};
 
-use super::Crypto;
+use super::{Crypto, Options};
 use crate::epoch::epoch;
 use crate::error::SimError;
 use crate::null_crypto::{NullClientConfig, NullHmacKey, NullServerConfig, NullTokenKey};
-use crate::tls::{SERVER_NAME, tls};
+use crate::tap::QlogSink;
+use crate::tls::{SERVER_NAME, tls, tls_with_key_log};
 
 /// Robot end, relay and operator end.
 pub(super) struct Machines {
@@ -23,8 +24,9 @@ pub(super) struct Machines {
 
 impl Machines {
     /// The machines of `cell`; the ends begin to dial at once.
-    pub(super) fn new(now: Time, cell: &Cell, crypto: Crypto) -> Result<Self, SimError> {
-        let (client, server) = configurations(crypto)?;
+    pub(super) fn new(now: Time, cell: &Cell, options: &Options<'_>) -> Result<Self, SimError> {
+        let (client, server) = configurations(options)?;
+        let params = |end| params(cell, end, options.qlog.as_ref());
         let dial = Dial {
             relay: RELAY,
             server_name: SERVER_NAME.to_owned(),
@@ -35,25 +37,36 @@ impl Machines {
         let token_key = Arc::new(NullTokenKey::new(&cell.machine_seed(End::Relay)));
         let listen = Listen { crypto: server, token_key, access: Access::Anybody };
         Ok(Self {
-            robot: Robot::new(now, &params(cell, End::Robot), dial.clone(), &cell.settings)?,
-            relay: Relay::new(&params(cell, End::Relay), listen, &cell.settings),
-            operator: Operator::new(now, &params(cell, End::Operator), dial, &cell.settings)?,
+            robot: Robot::new(now, &params(End::Robot), dial.clone(), &cell.settings)?,
+            relay: Relay::new(&params(End::Relay), listen, &cell.settings),
+            operator: Operator::new(now, &params(End::Operator), dial, &cell.settings)?,
         })
     }
 }
 
-fn params(cell: &Cell, end: End) -> EndpointParams {
+fn params(cell: &Cell, end: End, qlog: Option<&QlogSink>) -> EndpointParams {
     let seed = cell.machine_seed(end);
-    EndpointParams { epoch: epoch(), seed, reset_key: Arc::new(NullHmacKey::new(&seed)) }
+    let qlog = qlog.map(|sink| {
+        let sink = Arc::clone(sink);
+        let of_peer = move |peer: SocketAddr| {
+            let robot_hop = end == End::Robot || peer == ROBOT;
+            Some(sink(end, if robot_hop { Hop::Robot } else { Hop::Operator }))
+        };
+        Arc::new(of_peer) as relay_core::QlogSinks
+    });
+    EndpointParams { epoch: epoch(), seed, reset_key: Arc::new(NullHmacKey::new(&seed)), qlog }
 }
 
 type Configurations = (Arc<dyn ClientConfig>, Arc<dyn ServerConfig>);
 
-fn configurations(crypto: Crypto) -> Result<Configurations, SimError> {
-    match crypto {
+fn configurations(options: &Options<'_>) -> Result<Configurations, SimError> {
+    match options.crypto {
         Crypto::Null => Ok((Arc::new(NullClientConfig), Arc::new(NullServerConfig))),
         Crypto::Tls => {
-            let tls = tls()?;
+            let tls = match &options.key_log {
+                Some(sink) => tls_with_key_log(sink)?,
+                None => tls()?,
+            };
             Ok((tls.client, tls.server))
         }
     }

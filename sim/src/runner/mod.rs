@@ -17,6 +17,7 @@ use bench::{Cell, CellResult};
 
 use crate::error::SimError;
 use crate::pool::EventLog;
+use crate::tap::{KeyLogSink, QlogSink, Tap};
 
 /// What protects the packets of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,16 +32,22 @@ pub enum Crypto {
 
 /// How to run a cell.
 #[derive(Default)]
-pub struct Options {
+pub struct Options<'a> {
     /// What protects its packets. Default nothing.
     pub crypto: Crypto,
     /// Where its events go, one JSON object a line. Default nowhere.
     pub log: Option<EventLog>,
+    /// Who listens in. Default nobody.
+    pub tap: Option<&'a mut dyn Tap>,
+    /// Where QUIC's own qlog goes. Default nowhere.
+    pub qlog: Option<QlogSink>,
+    /// Where the secrets of [`Crypto::Tls`] go. Default nowhere.
+    pub key_log: Option<KeyLogSink>,
 }
 
 /// Runs one cell. The result is a function of the cell alone; `cpu_s` is left to whoever has a
 /// clock.
-pub fn run_cell(cell: &Cell, options: Options) -> Result<CellResult, SimError> {
+pub fn run_cell(cell: &Cell, options: Options<'_>) -> Result<CellResult, SimError> {
     let mut world = world::World::new(cell, options)?;
     world.run()?;
     Ok(world.finish())

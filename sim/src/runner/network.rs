@@ -6,7 +6,7 @@ use bench::{Cell, Direction, End, Hop, IP_UDP_OVERHEAD_BYTES, Recorder};
 use bytes::BytesMut;
 use netmodel::Link;
 use netmodel::units::{Share, Time};
-use relay_core::{Camera, Event, Machine, Output, Transmit};
+use relay_core::{Camera, Event, Machine, Output, Role, Snapshot, Transmit};
 
 use super::arena::Arena;
 use super::calendar::{Actor, Calendar, LinkId};
@@ -14,9 +14,10 @@ use super::guard::Guard;
 use super::machines::{OPERATOR, RELAY, ROBOT};
 use crate::error::SimError;
 use crate::pool::EventLog;
+use crate::tap::{Arrived, LinkSample, PacketId, Sample, Sent, Tap};
 
 /// Everything between the machines.
-pub(super) struct Network {
+pub(super) struct Network<'a> {
     links: [Link<BytesMut>; 4],
     arena: Arena,
     /// What a machine writes its transmits to.
@@ -24,6 +25,7 @@ pub(super) struct Network {
     pub(super) calendar: Calendar,
     pub(super) guard: Guard,
     pub(super) recorder: Recorder,
+    pub(super) tap: Option<&'a mut dyn Tap>,
     /// Frame sizes that the robot was asked for and that the traffic has not been told of.
     pub(super) sizes_asked: Vec<(Camera, Share)>,
 }
@@ -36,8 +38,8 @@ pub(super) struct Arrival {
     pub(super) datagram: BytesMut,
 }
 
-impl Network {
-    pub(super) fn new(cell: &Cell, log: Option<EventLog>) -> Self {
+impl<'a> Network<'a> {
+    pub(super) fn new(cell: &Cell, log: Option<EventLog>, tap: Option<&'a mut dyn Tap>) -> Self {
         let key = cell.key();
         let origin = Time::ZERO + cell.warmup;
         let links = LinkId::ALL.map(|id| {
@@ -59,6 +61,7 @@ impl Network {
             calendar: Calendar::new(),
             guard: Guard::new(cell.warmup + cell.duration + Cell::DRAIN),
             recorder: Recorder::new(cell, log),
+            tap,
             sizes_asked: Vec::new(),
         }
     }
@@ -71,6 +74,9 @@ impl Network {
                 Output::Transmit(transmit) => self.transmit(now, end, transmit)?,
                 Output::Event(event) => {
                     self.recorder.event(now, end, &event);
+                    if let Some(tap) = &mut self.tap {
+                        tap.event(now, end, &event);
+                    }
                     if let Event::FrameSizeAsked { camera, share } = event {
                         self.sizes_asked.push((camera, share));
                     }
@@ -95,6 +101,13 @@ impl Network {
             let (packet, verdict) = (admission.id, admission.verdict);
             self.recorder.packet_sent(now, hop, direction, packet, ip_bytes, verdict, &transmit.carries);
             self.guard.packet(now)?;
+            if let Some(tap) = &mut self.tap {
+                let (from, _) = id.ends();
+                let Transmit { to, ecn, carries, .. } = transmit;
+                let verdict = admission.verdict;
+                let id = PacketId { hop, direction, number: admission.id };
+                tap.sent(now, &Sent { id, from, to, ecn, datagram, verdict, carries });
+            }
         }
         self.calendar.set(Actor::Link(id), link.next_exit());
         Ok(())
@@ -126,7 +139,26 @@ impl Network {
             *last ^= 1;
         }
         let (from, to) = id.ends();
+        if let Some(tap) = &mut self.tap {
+            let netmodel::Exit { queued, corrupted, duplicate, ecn, .. } = exit;
+            let id = PacketId { hop, direction, number: exit.id };
+            let (to, datagram) = (address(to), &datagram[..]);
+            tap.arrived(now, &Arrived { id, from, to, ecn, datagram, queued, corrupted, duplicate });
+        }
         Some(Arrival { from, to, ecn: exit.ecn, datagram })
+    }
+
+    /// Tells the tap how everything stands.
+    pub(super) fn tap_sample(&mut self, now: Time, sides: &[(End, Role, Snapshot); 4]) {
+        let links = LinkId::ALL.map(|id| {
+            let (hop, direction) = id.place();
+            let link = &self.links[id as usize];
+            let (queue_bytes, in_flight) = (link.queue_bytes(now), link.in_flight());
+            LinkSample { hop, direction, queue_bytes, in_flight, rate: link.rate_at(now) }
+        });
+        if let Some(tap) = &mut self.tap {
+            tap.sample(now, &Sample { sides: *sides, links });
+        }
     }
 
     /// Tells the recorder what the links counted.
@@ -179,6 +211,15 @@ impl LinkId {
     }
 }
 
+/// Where `end` is.
+const fn address(end: End) -> SocketAddr {
+    match end {
+        End::Robot => ROBOT,
+        End::Relay => RELAY,
+        End::Operator => OPERATOR,
+    }
+}
+
 /// Room for the largest transmit that segmentation allows.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -190,11 +231,6 @@ mod tests {
     fn routes_lead_where_the_links_do() {
         for id in LinkId::ALL {
             let (from, to) = id.ends();
-            let address = |end| match end {
-                End::Robot => ROBOT,
-                End::Relay => RELAY,
-                End::Operator => OPERATOR,
-            };
             let sender =
                 [End::Robot, End::Relay, End::Operator].into_iter().find(|end| address(*end) == from);
             assert_eq!(LinkId::between(sender.unwrap(), address(to)), Some(id));

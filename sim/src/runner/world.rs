@@ -3,7 +3,7 @@
 use bench::{Cell, CellResult, End, Input, Source};
 use bytes::{Bytes, BytesMut};
 use netmodel::units::{Span, Time};
-use relay_core::{Machine, Role};
+use relay_core::{Machine, Role, Snapshot};
 
 use super::Options;
 use super::calendar::{Actor, LinkId};
@@ -12,22 +12,24 @@ use super::network::Network;
 use crate::error::SimError;
 
 /// Everything there is in a cell.
-pub(super) struct World {
+pub(super) struct World<'a> {
     machines: Machines,
-    network: Network,
+    network: Network<'a>,
     source: Source,
+    samples: Samples,
     filler: Filler,
     start: Time,
     end: Time,
 }
 
-impl World {
-    pub(super) fn new(cell: &Cell, options: Options) -> Result<Self, SimError> {
+impl<'a> World<'a> {
+    pub(super) fn new(cell: &Cell, options: Options<'a>) -> Result<Self, SimError> {
         let start = Time::ZERO + cell.warmup;
         Ok(Self {
-            machines: Machines::new(Time::ZERO, cell, options.crypto)?,
-            network: Network::new(cell, options.log),
+            machines: Machines::new(Time::ZERO, cell, &options)?,
+            network: Network::new(cell, options.log, options.tap),
             source: Source::new(cell),
+            samples: Samples::new(start),
             filler: Filler::new(),
             start,
             end: start + cell.duration + Cell::DRAIN,
@@ -47,6 +49,9 @@ impl World {
                 return Ok(());
             }
             self.network.guard.step(now)?;
+            if let Some(tap) = &mut self.network.tap {
+                tap.at(now);
+            }
             match actor {
                 Actor::Link(link) => self.arrive(now, link)?,
                 Actor::Source => self.produce(now)?,
@@ -80,6 +85,9 @@ impl World {
         let input = self.source.pop();
         self.network.calendar.set(Actor::Source, self.source.next_at());
         self.network.recorder.input(now, &input);
+        if let Some(tap) = &mut self.network.tap {
+            tap.input(now, &input);
+        }
         match input {
             Input::Frame { frame, bytes } => {
                 self.machines.robot.handle_frame(now, frame, self.filler.bytes(bytes));
@@ -109,8 +117,28 @@ impl World {
         }
     }
 
-    /// Samples every sending side: once a second from the start of the traffic, and at the end.
+    /// Samples every sending side: for the recorder once a second from the start of the traffic, and
+    /// at the end; for a tap as often as it asks.
     fn sample(&mut self, now: Time) {
+        let sides = self.sides(now);
+        if now >= self.samples.recorded_next {
+            self.samples.recorded_next = self.limited(now, SAMPLE_INTERVAL);
+            for (end, role, snapshot) in &sides {
+                self.network.recorder.sample(now, *end, *role, snapshot);
+            }
+        }
+        if now >= self.samples.tapped_next {
+            let interval = self.network.tap.as_ref().and_then(|tap| tap.sample_interval());
+            self.samples.tapped_next = interval.map_or(Time::MAX, |interval| self.limited(now, interval));
+            if interval.is_some() {
+                self.network.tap_sample(now, &sides);
+            }
+        }
+        let next = self.samples.recorded_next.min(self.samples.tapped_next);
+        self.network.calendar.set(Actor::Sampler, next);
+    }
+
+    fn sides(&self, now: Time) -> [(End, Role, Snapshot); 4] {
         let Machines { robot, relay, operator } = &self.machines;
         let sides: [(End, Role, &dyn Machine); 4] = [
             (End::Relay, Role::Operator, relay),
@@ -118,12 +146,25 @@ impl World {
             (End::Robot, Role::Robot, robot),
             (End::Operator, Role::Operator, operator),
         ];
-        for (end, role, machine) in sides {
-            self.network.recorder.sample(now, end, role, &machine.snapshot(now, role));
-        }
-        let next = (now + SAMPLE_INTERVAL).min(self.end);
-        let next = if next > now { next } else { Time::MAX };
-        self.network.calendar.set(Actor::Sampler, next);
+        sides.map(|(end, role, machine)| (end, role, machine.snapshot(now, role)))
+    }
+
+    /// The moment after `now` by `interval`, at the latest the end; never, if that is now.
+    fn limited(&self, now: Time, interval: Span) -> Time {
+        let next = (now + interval.max(Span::from_nanos(1))).min(self.end);
+        if next > now { next } else { Time::MAX }
+    }
+}
+
+/// When samples are due next.
+struct Samples {
+    recorded_next: Time,
+    tapped_next: Time,
+}
+
+impl Samples {
+    fn new(start: Time) -> Self {
+        Self { recorded_next: start, tapped_next: start }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bench::{Cell, CellResult, Summary};
-use netmodel::units::{Share, Span};
+use netmodel::units::{Share, Span, Time};
 use netmodel::{Profile, builtin};
 
 use crate::{Crypto, Hooks, Options, Pool, SimError, run_cell};
@@ -26,7 +26,7 @@ fn cell(name: &str, seed: u64) -> Cell {
 }
 
 fn run(cell: &Cell, crypto: Crypto) -> CellResult {
-    run_cell(cell, Options { crypto, log: None }).expect("the cell runs")
+    run_cell(cell, Options { crypto, ..Options::default() }).expect("the cell runs")
 }
 
 fn summaries(cells: &[Cell], jobs: usize) -> Vec<Summary> {
@@ -51,6 +51,55 @@ fn a_cell_gives_the_same_result_twice() {
         assert_eq!(first.frames, second.frames);
         assert_eq!(first.seconds, second.seconds);
     }
+}
+
+/// Counts what it is told.
+#[derive(Default)]
+struct Counts {
+    sent: u64,
+    arrived: u64,
+    samples: u64,
+    quic: u64,
+    reader: [crate::quic::Reader; 4],
+}
+
+impl crate::Tap for Counts {
+    fn sent(&mut self, _now: Time, packet: &crate::tap::Sent<'_>) {
+        let link = packet.id.hop as usize * 2 + packet.id.direction as usize;
+        let packets = self.reader[link].read(packet.datagram);
+        // Every byte is accounted for: nothing that QUIC sends is unknown to the reader.
+        assert_eq!(packets.iter().map(|packet| packet.bytes).sum::<usize>(), packet.datagram.len());
+        assert!(packets.iter().all(|packet| !packet.frames.is_empty()), "{packets:?}");
+        self.sent += 1;
+        self.quic += packets.len() as u64;
+    }
+
+    fn arrived(&mut self, _now: Time, _packet: &crate::tap::Arrived<'_>) {
+        self.arrived += 1;
+    }
+
+    fn sample(&mut self, _now: Time, _sample: &crate::tap::Sample) {
+        self.samples += 1;
+    }
+
+    fn sample_interval(&self) -> Option<Span> {
+        Some(Span::from_millis(10))
+    }
+}
+
+#[test]
+fn who_listens_in_changes_nothing() {
+    let cell = cell("bad-india-reorder", 2);
+    let alone = run(&cell, Crypto::Null);
+    let mut counts = Counts::default();
+    let qlog: crate::tap::QlogSink = Arc::new(|_, _| Box::new(std::io::sink()));
+    let options = Options { tap: Some(&mut counts), qlog: Some(qlog), ..Options::default() };
+    let watched = run_cell(&cell, options).expect("the cell runs");
+    assert_eq!(alone.summary, watched.summary);
+    assert_eq!(alone.seconds, watched.seconds);
+    assert_eq!(counts.sent, alone.summary.packets);
+    assert!(counts.arrived < counts.sent && counts.quic >= counts.sent);
+    assert_eq!(counts.samples, 701, "every 10 ms of four seconds and the drain of three, both ends included");
 }
 
 #[test]
