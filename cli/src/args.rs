@@ -1,10 +1,15 @@
 //! The command line: verbs, flags and their help. Nothing here does any work.
 
+mod replay;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use units::Span;
 
+pub(crate) use self::replay::{CaptureAt, Replay};
+use self::replay::{REPLAY_EXAMPLES, span};
 use crate::exit;
 
 /// Everything that can be asked of the binary.
@@ -41,6 +46,9 @@ pub(crate) enum Verb {
     Check(Check),
     /// Show one finished cell from a run folder
     Show(Show),
+    /// Run one finished cell again, check that it comes to the same, and write what happened in it
+    #[command(after_long_help = REPLAY_EXAMPLES)]
+    Replay(Replay),
     /// Print the grid of a run that was kept
     #[command(after_long_help = GRID_EXAMPLES)]
     Grid(Grid),
@@ -214,6 +222,17 @@ pub(crate) struct Show {
     /// The run folder to look in [default: the newest in ./runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) run: Option<PathBuf>,
+
+    /// Tell what happened around this moment, packet by packet, for example "73s"
+    ///
+    /// In time since the start of the traffic. The cell is run again for it, and must come to the same.
+    /// Default: the summary and the cell over time.
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub(crate) at: Option<Span>,
+
+    /// How far before and after that moment [default: 1s]
+    #[arg(long, value_name = "DURATION", value_parser = span, requires = "at")]
+    pub(crate) around: Option<Span>,
 
     /// What to print on stdout
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
@@ -529,6 +548,14 @@ pub(crate) enum Crypto {
 }
 
 impl Crypto {
+    /// The simulator's word for it.
+    pub(crate) fn sim(self) -> sim::Crypto {
+        match self {
+            Self::Null => sim::Crypto::Null,
+            Self::Tls => sim::Crypto::Tls,
+        }
+    }
+
     /// The word that the command line takes.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -67,6 +67,7 @@ mod tests {
             (Exit::GateFailed, 10),
             (Exit::CellsFailed, 11),
             (Exit::Interrupted, 12),
+            (Exit::NotDeterministic, 13),
             (Exit::Regression, 14),
             (Exit::NothingSelected, 15),
         ];

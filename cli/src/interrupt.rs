@@ -1,7 +1,11 @@
 //! Ctrl-C and the polite signals (SIGTERM, SIGHUP): the first asks a run to finish the cells at work
-//! and stop, the second stops the process at once. Either way finished cells are kept.
+//! and stop, the second stops the process at once. Either way finished cells are kept, and files that
+//! are not whole are removed.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -9,6 +13,14 @@ use crate::output;
 
 /// Set by the first signal.
 static CANCEL: AtomicBool = AtomicBool::new(false);
+
+/// Files that are removed when the process is stopped at once.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Has a file removed, if it is still there, when the process is stopped at once.
+pub(crate) fn remove_when_stopped(path: &Path) {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+}
 
 /// Listens for signals from now on. The flag it returns is set by the first one.
 pub(crate) fn listen() -> Result<&'static AtomicBool, Failure> {
@@ -34,6 +46,9 @@ pub(crate) fn on_first(stop: impl Fn() + Send + 'static) -> Result<(), Failure> 
 fn on_signal() {
     if CANCEL.swap(true, Ordering::Relaxed) {
         output::note("stopped; finished cells are kept");
+        for path in &*UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = fs::remove_file(path);
+        }
         std::process::exit(i32::from(Exit::Interrupted as u8));
     }
     output::note("interrupted: finishing the cells at work; once more stops at once");

@@ -22,6 +22,7 @@ mod host;
 mod input;
 mod interrupt;
 mod kept;
+mod kept_cell;
 mod list;
 mod manifest;
 mod meter;
@@ -34,7 +35,9 @@ mod replay;
 mod run;
 mod schema;
 mod show;
+mod standstill;
 mod text_file;
+mod timeline;
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;
@@ -73,6 +76,7 @@ fn dispatch(verb: Verb) -> Result<Exit, Failure> {
         Verb::List(arguments) => list::run(&arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
+        Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Grid(arguments) => grid::run(&arguments),
         Verb::Cdf(arguments) => cdf::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),

@@ -94,10 +94,7 @@ impl Job {
         let mut outcome = Outcome::default();
         let pool = Pool {
             jobs: workers(arguments.jobs, cells.len(), host::cores()),
-            crypto: match arguments.crypto {
-                Crypto::Null => sim::Crypto::Null,
-                Crypto::Tls => sim::Crypto::Tls,
-            },
+            crypto: arguments.crypto.sim(),
             cancel,
             meter: crate::meter::thread_cpu,
         };

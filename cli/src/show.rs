@@ -5,24 +5,35 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bench::Summary;
-use report::{Align, Sheet};
-use serde_json::Value;
+use units::Span;
 
 use crate::args::{Format, Show};
 use crate::diagnostics::unreadable;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{cell_text, output, place, text_file};
+use crate::kept_cell::{self, KeptCell};
+use crate::{cell_text, output, place, replay, standstill, text_file, timeline};
 
 /// Finds the cell and prints its summary.
 pub(crate) fn run(arguments: &Show) -> Result<Exit, Failure> {
+    if let Some(at) = arguments.at {
+        let kept = KeptCell::find(&arguments.cell, arguments.run.as_deref())?;
+        let (window, moments) = replay::at::look(&kept, at, arguments.around.unwrap_or(AROUND))?;
+        let cell = &kept.summary.cell;
+        let text = timeline::moments(cell, window.from_ns, window.to_ns, &moments, arguments.format);
+        return output::data(&text).map(|()| Exit::Ok);
+    }
     let file = find(&arguments.cell, arguments.run.as_deref())?;
     let shown = file.display().to_string();
     let summary = summary(&file)?;
+    let seconds = || kept_cell::seconds(file.parent().unwrap_or(Path::new(""))).unwrap_or_default();
     match arguments.format {
-        Format::Human => output::data(&format!("{}\n  file: {shown}", cell_text::human(&summary)))?,
-        Format::Markdown => output::data(&flat(&summary)?.markdown())?,
-        Format::Csv => output::data(&flat(&summary)?.csv())?,
+        Format::Human => {
+            let over_time = timeline::sparklines(&seconds(), output::columns()) + &standstill::text(&file);
+            output::data(&format!("{}{over_time}\n  file: {shown}", cell_text::human(&summary)))?;
+        }
+        Format::Markdown => output::data(&timeline::seconds(&seconds()).markdown())?,
+        Format::Csv => output::data(&timeline::seconds(&seconds()).csv())?,
         Format::Json => output::data(&serde_json::to_string(&summary).map_err(|error| {
             // Plain data with text keys becomes JSON; if it ever does not, that is a defect.
             Failure::unexpected(format!("writing the summary as JSON: {error}"))
@@ -38,30 +49,6 @@ pub(crate) fn summary(file: &Path) -> Result<Summary, Failure> {
         .map_err(|reason| Failure::usage(format!("cannot read the summary `{shown}`: {reason}")))?;
     serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("`{shown}` is not a cell's summary: {error}")))
-}
-
-/// Every number and text of the summary with its path, in the order of the JSON.
-fn flat(summary: &Summary) -> Result<Sheet, Failure> {
-    fn add(sheet: &mut Sheet, path: &str, value: &Value) {
-        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        match value {
-            Value::Object(fields) => fields.iter().for_each(|(key, value)| add(sheet, &below(key), value)),
-            Value::Array(items) => {
-                items
-                    .iter()
-                    .enumerate()
-                    .for_each(|(index, item)| add(sheet, &below(&index.to_string()), item));
-            }
-            Value::Null => sheet.row([path, ""]),
-            Value::String(text) => sheet.row([path, text]),
-            number => sheet.row([path, &number.to_string()]),
-        }
-    }
-    let value = serde_json::to_value(summary)
-        .map_err(|error| Failure::unexpected(format!("writing the summary as JSON: {error}")))?;
-    let mut sheet = Sheet::new([("field", Align::Left), ("value", Align::Right)]);
-    add(&mut sheet, "", &value);
-    Ok(sheet)
 }
 
 /// The `summary.json` that `cell` means.
@@ -134,6 +121,8 @@ pub(crate) fn newest(runs: &Path) -> Option<PathBuf> {
 pub(crate) const SUMMARY: &str = "summary.json";
 /// Where a run folder keeps its cells.
 const CELLS: &str = "cells";
+/// How far around a moment it is told what happened.
+const AROUND: Span = Span::from_secs(1);
 /// Ids named in an error before it says how many more there are.
 const SUGGESTED_MAX: usize = 6;
 

@@ -15,6 +15,7 @@ use serde_json::Value;
 mod compare;
 mod errors;
 mod processes;
+mod replay;
 mod runs;
 mod schema;
 
@@ -116,6 +117,7 @@ fn help_shows_verbs_exit_codes_and_examples() {
         "list",
         "check",
         "show",
+        "replay",
         "grid",
         "cdf",
         "compare",

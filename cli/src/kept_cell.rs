@@ -1,0 +1,92 @@
+//! A finished cell in a run folder: its summary, and the cell again as it was run.
+
+use std::path::{Path, PathBuf};
+
+use bench::{Cell, FrameRow, Manifest, SecondRow, Summary};
+
+use crate::args::{Crypto, Selection};
+use crate::failure::Failure;
+use crate::host::Build;
+use crate::{input, show, text_file};
+
+/// What a run folder keeps of a cell that is looked at again.
+pub(crate) struct KeptCell {
+    /// The cell, as the run's resolved scenario has it.
+    pub(crate) cell: Cell,
+    /// Its result.
+    pub(crate) summary: Summary,
+    /// What protected its packets.
+    pub(crate) crypto: Crypto,
+    /// Its folder.
+    pub(crate) folder: PathBuf,
+    manifest: Manifest,
+}
+
+impl KeptCell {
+    /// The cell that `wanted` means, as [`show::find`] does.
+    ///
+    /// # Errors
+    ///
+    /// If there is none or several, or the run folder around it does not say how it was run.
+    pub(crate) fn find(wanted: &str, run: Option<&Path>) -> Result<Self, Failure> {
+        let file = show::find(wanted, run)?;
+        let summary = show::summary(&file)?;
+        let folder = file.parent().map(Path::to_owned).unwrap_or_default();
+        let absolute = std::path::absolute(&folder)
+            .map_err(|error| Failure::usage(format!("cannot find `{}`: {error}", folder.display())))?;
+        let run = absolute.parent().and_then(Path::parent).unwrap_or(&absolute);
+        let scenario = run.join(SCENARIO);
+        let selection = Selection { scenario: Some(scenario.display().to_string()), ..Selection::default() };
+        let loaded = input::load(&selection).map_err(|failure| {
+            failure.help(
+                "a cell is run again from the run folder it is in, whose scenario.resolved.toml says how",
+            )
+        })?;
+        let cell = loaded.cells.into_iter().find(|cell| cell.id() == summary.cell).ok_or_else(|| {
+            Failure::usage(format!("`{}` has no cell `{}`", scenario.display(), summary.cell))
+                .help("the folder may have been moved there from another run")
+        })?;
+        let manifest = text_file::read(&run.join(MANIFEST))
+            .map_err(|reason| Failure::usage(format!("cannot read the run's {MANIFEST}: {reason}")))?;
+        let manifest: Manifest = serde_json::from_str(&manifest)
+            .map_err(|error| Failure::usage(format!("the run's {MANIFEST} is damaged: {error}")))?;
+        let tls = manifest.versions.get("crypto").is_some_and(|name| name == Crypto::Tls.name());
+        let crypto = if tls { Crypto::Tls } else { Crypto::Null };
+        Ok(Self { cell, summary, crypto, folder, manifest })
+    }
+
+    /// What the cell was run with that this process does not have, if anything: name, then and now.
+    pub(crate) fn other_versions(&self) -> Vec<(&'static str, String, String)> {
+        let build = Build::this();
+        let fingerprint = Build::fingerprint().unwrap_or_else(|_| "unknown".to_owned());
+        let now = [
+            ("arcbench", build.version.to_owned()),
+            ("rustc", build.rustc.to_owned()),
+            ("profile", build.profile.to_owned()),
+            ("build", fingerprint),
+        ];
+        now.into_iter()
+            .filter_map(|(name, now)| {
+                let then = self.manifest.versions.get(name).cloned().unwrap_or_else(|| "unknown".to_owned());
+                (then != now).then_some((name, then, now))
+            })
+            .collect()
+    }
+}
+
+/// The seconds of a cell in its folder, if they are there and can be read.
+pub(crate) fn seconds(folder: &Path) -> Option<Vec<SecondRow>> {
+    let text = text_file::read(&folder.join(SECONDS)).ok()?;
+    text.lines().map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// The frames of a cell in its folder, if they are there and can be read.
+pub(crate) fn frames(folder: &Path) -> Option<Vec<FrameRow>> {
+    let text = text_file::read(&folder.join(FRAMES)).ok()?;
+    text.lines().map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+const FRAMES: &str = "frames.jsonl";
+const SECONDS: &str = "seconds.jsonl";
+const SCENARIO: &str = "scenario.resolved.toml";
+const MANIFEST: &str = "manifest.json";

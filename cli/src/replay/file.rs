@@ -1,0 +1,159 @@
+//! Files that a replay writes: beside their place under a name of their own, and renamed when all of them
+//! are whole and the cell turned out to be the same. What is not renamed is removed.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+use crate::interrupt;
+
+/// A file on its way.
+pub(crate) struct NewFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    out: Option<Out>,
+    /// The first thing that went wrong.
+    error: Option<io::Error>,
+}
+
+enum Out {
+    Plain(BufWriter<File>),
+    Zstd(zstd::Encoder<'static, BufWriter<File>>),
+}
+
+impl NewFile {
+    /// Begins the file that will be at `path`. With a name that ends in `.zst` it is compressed.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made, or is there and `force` is not set.
+    pub(crate) fn create(path: &Path, force: bool) -> Result<Self, Failure> {
+        check_free(path, force)?;
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{}.tmp", std::process::id()));
+        let temporary = PathBuf::from(name);
+        interrupt::remove_when_stopped(&temporary);
+        let compressed = path.extension().is_some_and(|ending| ending == "zst");
+        let out = File::create(&temporary).and_then(|file| {
+            let file = BufWriter::with_capacity(BUFFER_BYTES, file);
+            Ok(if compressed { Out::Zstd(zstd::Encoder::new(file, LEVEL)?) } else { Out::Plain(file) })
+        });
+        let out =
+            out.map_err(|error| Failure::usage(format!("cannot write `{}`: {error}", path.display())))?;
+        Ok(Self { path: path.to_owned(), temporary, out: Some(out), error: None })
+    }
+
+    /// Makes what was written safe on disk: how many bytes the file has.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that went wrong since it was made.
+    pub(crate) fn close(&mut self) -> Result<u64, Failure> {
+        let ended = match (self.error.take(), self.out.take()) {
+            (Some(error), _) => Err(error),
+            (None, Some(out)) => end(out),
+            (None, None) => Ok(0),
+        };
+        ended.map_err(|error| {
+            Failure::unexpected(format!("writing `{}`: {error}", self.path.display()))
+                .help("nothing was written; the files that were there are as they were")
+        })
+    }
+
+    /// Gives the file its name. Close it before.
+    pub(crate) fn rename(self) -> Result<PathBuf, Failure> {
+        fs::rename(&self.temporary, &self.path).map_err(|error| {
+            Failure::unexpected(format!("renaming `{}`: {error}", self.temporary.display()))
+        })?;
+        Ok(self.path.clone())
+    }
+}
+
+impl Write for NewFile {
+    /// Never fails: what goes wrong is told by [`close`](Self::close), and the rest passed over.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.error.is_none() {
+            let written = match &mut self.out {
+                Some(Out::Plain(out)) => out.write_all(bytes),
+                Some(Out::Zstd(out)) => out.write_all(bytes),
+                None => Ok(()),
+            };
+            self.error = written.err();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        // After a rename there is nothing of that name.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+/// Refuses a path at which there is something, unless it may be replaced.
+pub(crate) fn check_free(path: &Path, force: bool) -> Result<(), Failure> {
+    let shown = path.display();
+    match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => Err(Failure::usage(format!("cannot write `{shown}`: it is a folder"))),
+        Ok(_) if !force => Err(Failure::usage(format!("`{shown}` is already there"))
+            .help("give another name, or --force to replace it; nothing was written")),
+        _ => Ok(()),
+    }
+}
+
+fn end(out: Out) -> io::Result<u64> {
+    let buffer = match out {
+        Out::Plain(buffer) => buffer,
+        Out::Zstd(encoder) => encoder.finish()?,
+    };
+    let file = buffer.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
+}
+
+const BUFFER_BYTES: usize = 256 * 1024;
+/// Fast, and such lines compress tenfold all the same.
+const LEVEL: i32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_whole_or_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.tsv");
+        let mut dropped = NewFile::create(&path, false).unwrap();
+        dropped.write_all(b"half").unwrap();
+        drop(dropped);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        let mut file = NewFile::create(&path, false).unwrap();
+        file.write_all(b"whole").unwrap();
+        assert_eq!(file.close().unwrap(), 5);
+        assert!(!path.exists());
+        file.rename().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert!(NewFile::create(&path, false).is_err_and(|failure| failure.text().contains("--force")));
+        assert!(NewFile::create(&path, true).is_ok());
+        assert_eq!(fs::read(&path).unwrap(), b"whole", "what was there stays until the new one is whole");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_told_at_the_end() {
+        let mut file = NewFile::create(&tempfile::tempdir().unwrap().path().join("x"), false);
+        assert!(file.is_err(), "its folder is gone");
+        let folder = tempfile::tempdir().unwrap();
+        file = NewFile::create(&folder.path().join("x"), false);
+        let mut file = file.unwrap();
+        file.out = Some(Out::Plain(BufWriter::new(File::create("/dev/full").unwrap())));
+        file.write_all(&vec![0; 2 * BUFFER_BYTES]).unwrap();
+        assert!(file.close().unwrap_err().text().contains("No space"));
+    }
+}
