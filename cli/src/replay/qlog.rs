@@ -106,12 +106,11 @@ impl<W: Write + Send + Sync + 'static> Qlogs<W> {
         }
     }
 
-    /// How many events there are, and the writers. The simulator must have dropped its sinks.
-    pub(crate) fn finish(self) -> (u64, Vec<W>) {
+    /// How many events each side has, and its writer. The simulator must have dropped its sinks.
+    pub(crate) fn finish(self) -> Vec<(u64, W)> {
         let sides = self.sides.into_iter().filter_map(Arc::into_inner);
-        let sides: Vec<Side<W>> =
-            sides.map(|side| side.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
-        (sides.iter().map(|side| side.events).sum(), sides.into_iter().map(|side| side.out).collect())
+        let sides = sides.map(|side| side.into_inner().unwrap_or_else(PoisonError::into_inner));
+        sides.map(|side| (side.events, side.out)).collect()
     }
 
     fn packets(&mut self, hop: Hop, end: End, name: &str, packets: &[Packet]) {

@@ -190,9 +190,7 @@ impl Taps {
             ended.push(("packets", lines, file));
         }
         if let Some(qlogs) = self.qlogs {
-            let (events, files) = qlogs.finish();
-            let mut events = Some(events);
-            ended.extend(files.into_iter().map(|file| ("qlog", events.take().unwrap_or(0), file)));
+            ended.extend(qlogs.finish().into_iter().map(|(events, file)| ("qlog", events, file)));
         }
         if let Some((trace, mut file)) = self.trace {
             // The file remembers what goes wrong.
