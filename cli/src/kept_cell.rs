@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bench::{Cell, FrameRow, Manifest, SecondRow, Summary};
+use bench::{Cell, CellFolder, FrameRow, Manifest, SecondRow, Summary};
 
 use crate::args::{Crypto, Selection};
 use crate::failure::Failure;
@@ -76,17 +76,13 @@ impl KeptCell {
 
 /// The seconds of a cell in its folder, if they are there and can be read.
 pub(crate) fn seconds(folder: &Path) -> Option<Vec<SecondRow>> {
-    let text = text_file::read(&folder.join(SECONDS)).ok()?;
-    text.lines().map(|line| serde_json::from_str(line).ok()).collect()
+    CellFolder::at(folder).seconds().ok()
 }
 
 /// The frames of a cell in its folder, if they are there and can be read.
 pub(crate) fn frames(folder: &Path) -> Option<Vec<FrameRow>> {
-    let text = text_file::read(&folder.join(FRAMES)).ok()?;
-    text.lines().map(|line| serde_json::from_str(line).ok()).collect()
+    CellFolder::at(folder).frames().ok()
 }
 
-const FRAMES: &str = "frames.jsonl";
-const SECONDS: &str = "seconds.jsonl";
 const SCENARIO: &str = "scenario.resolved.toml";
 const MANIFEST: &str = "manifest.json";
