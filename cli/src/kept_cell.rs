@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bench::{Cell, CellFolder, FrameRow, Manifest, SecondRow, Summary};
+use bench::{Cell, CellFolder, Manifest, SecondRow, Summary};
 
 use crate::args::{Crypto, Selection};
 use crate::failure::Failure;
@@ -77,11 +77,6 @@ impl KeptCell {
 /// The seconds of a cell in its folder, if they are there and can be read.
 pub(crate) fn seconds(folder: &Path) -> Option<Vec<SecondRow>> {
     CellFolder::at(folder).seconds().ok()
-}
-
-/// The frames of a cell in its folder, if they are there and can be read.
-pub(crate) fn frames(folder: &Path) -> Option<Vec<FrameRow>> {
-    CellFolder::at(folder).frames().ok()
 }
 
 const SCENARIO: &str = "scenario.resolved.toml";

@@ -12,7 +12,7 @@ mod line;
 mod packets;
 mod pcap;
 mod qlog;
-pub(crate) mod spans;
+mod spans;
 mod taps;
 mod trace;
 

@@ -1,8 +1,7 @@
-//! Moments and stretches of a cell's traffic: the window that a trace covers, and the freezes.
+//! Moments and stretches of a cell's traffic: the window that a trace covers.
 
-use bench::metrics::playout::Playout;
-use bench::{Cell, CellResult, FrameRow, FreezeRow};
-use units::{Span, Time};
+use bench::{Cell, CellResult, FreezeRow};
+use units::Span;
 
 /// A part of a cell's traffic, in nanoseconds since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,36 +25,6 @@ impl Window {
     pub(crate) fn seconds(self) -> f64 {
         (self.to_ns - self.from_ns) as f64 / 1e9
     }
-}
-
-/// A stretch of standing picture of one camera, in nanoseconds since the start of the traffic.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Freeze {
-    pub(crate) camera: String,
-    pub(crate) from_ns: u64,
-    pub(crate) to_ns: u64,
-}
-
-/// Every camera's freezes, by the definition of the summary.
-pub(crate) fn freezes(cell: &Cell, frames: &[FrameRow]) -> Vec<Freeze> {
-    let mut freezes = Vec::new();
-    let end = cell.duration.as_nanos();
-    for camera in &cell.workload.cameras {
-        let interval = Span::from_nanos(camera.interval_ns());
-        let playout =
-            Playout { start: Time::ZERO, end: Time::ZERO + cell.duration, interval, gop: cell.workload.gop };
-        let threshold = playout.threshold().as_nanos();
-        let of_camera = frames.iter().filter(|frame| frame.camera == camera.name);
-        let shown = of_camera.filter_map(|frame| Some(frame.shown_us? * 1000)).filter(|at| *at < end);
-        let mut from_ns = 0;
-        for to_ns in shown.chain([end]) {
-            if to_ns.saturating_sub(from_ns) >= threshold {
-                freezes.push(Freeze { camera: camera.name.clone(), from_ns, to_ns });
-            }
-            from_ns = to_ns;
-        }
-    }
-    freezes
 }
 
 /// The stretch of `length` in which most went wrong: frozen time first, then frames that are missing or
