@@ -49,6 +49,9 @@ pub(crate) enum Verb {
     /// Run one finished cell again, check that it comes to the same, and write what happened in it
     #[command(after_long_help = REPLAY_EXAMPLES)]
     Replay(Replay),
+    /// Make the HTML report of a run: grid, delays, timelines, before and after
+    #[command(after_long_help = REPORT_EXAMPLES)]
+    Report(Report),
     /// Print the grid of a run that was kept
     #[command(after_long_help = GRID_EXAMPLES)]
     Grid(Grid),
@@ -132,6 +135,7 @@ pub(crate) struct Selection {
 
 /// `arcbench run`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct Run {
     /// Which cells to run.
     #[command(flatten)]
@@ -188,6 +192,12 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) events: bool,
 
+    /// Do not write report.html into the run folder at the end
+    ///
+    /// Default: it is written, from all cells that have ended. `arcbench report` makes it at any time.
+    #[arg(long)]
+    pub(crate) no_report: bool,
+
     /// No progress and no footer on stderr; errors and warnings are still printed
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -237,6 +247,19 @@ pub(crate) struct Show {
     /// What to print on stdout
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+}
+
+/// `arcbench report`.
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The run folder [default: the newest in ./runs]
+    pub(crate) run: Option<PathBuf>,
+
+    /// Where to write the page [default: report.html in the run folder]
+    ///
+    /// It is one file that asks the network for nothing, so it can be sent as it is.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// `arcbench grid`.
@@ -593,6 +616,13 @@ fn after_help() -> String {
         exit::TABLE
     )
 }
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  arcbench report
+  arcbench report runs/seed-matrix-0123456789 --out before-after.html
+
+The page's path goes to stdout. The same run folder gives the same bytes.";
 
 const FATES_EXAMPLES: &str = "\
 Examples:

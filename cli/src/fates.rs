@@ -76,14 +76,14 @@ fn options(arguments: &args::Fates) -> Result<FatesOptions, Failure> {
     let is_path = arguments.profile.contains('/') || Path::new(&arguments.profile).extension().is_some();
     let profiles = (!is_path).then(|| vec![arguments.profile.clone()]);
     let seeds = Some(arguments.seed.to_string());
-    let mut loaded = input::load(&Selection { profiles, seeds, ..Selection::default() })?;
+    let mut loaded = input::load(&Selection { seeds, profiles, ..Selection::default() })?;
     let mut cell = loaded.cells.swap_remove(0);
     if is_path {
         cell.profile = Arc::new(read(&arguments.profile)?);
     }
     Ok(FatesOptions {
+        profile: Arc::clone(&cell.profile),
         key: cell.key(),
-        profile: cell.profile,
         direction: match arguments.direction {
             args::FateDirection::Up => Direction::Up,
             args::FateDirection::Down => Direction::Down,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use bench::{Cell, Manifest, Scenario, Summary};
 use report::{Known, Shape};
 
+use crate::args::Crypto;
 use crate::failure::Failure;
 use crate::{diagnostics, place, show, text_file};
 
@@ -86,16 +87,10 @@ impl Kept {
         shape(&self.cells)
     }
 
-    /// The command that runs a cell of this run again, with its events.
+    /// The command that runs a cell of this run again.
     pub(crate) fn replay(&self, profile: &str, settings: &str, seed: &str) -> String {
-        let scenario = self.path.join(SCENARIO).display().to_string();
-        let mut arguments =
-            vec!["run", &scenario, "--profiles", profile, "--settings", settings, "--seeds", seed];
-        if let Some(crypto) = self.crypto.as_deref().filter(|crypto| *crypto != "null") {
-            arguments.extend(["--crypto", crypto]);
-        }
-        arguments.extend(["--jobs", "1", "--events"]);
-        crate::replay::joined(arguments.into_iter().map(str::to_owned))
+        let crypto = self.crypto.as_deref().unwrap_or(Crypto::Null.name());
+        crate::replay::from_folder(&self.path, crypto, (profile, settings, seed))
     }
 }
 

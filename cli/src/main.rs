@@ -32,6 +32,7 @@ mod process;
 mod progress;
 mod reference;
 mod replay;
+mod report_page;
 mod run;
 mod schema;
 mod show;
@@ -85,6 +86,7 @@ fn dispatch(verb: Verb) -> Result<Exit, Failure> {
         Verb::Relay(arguments) => process::relay(&arguments),
         Verb::Robot(arguments) => process::robot(&arguments),
         Verb::Operator(arguments) => process::operator(&arguments),
+        Verb::Report(arguments) => report_page::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Completions { shell } => {

@@ -7,17 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bench::metrics::GateRow;
+use bench::run_folder::REPORT;
 use bench::{Cell, CellResult, RunFolder, Summary};
 use report::{Gate, Metric};
 use sim::{Hooks, Pool, SimError};
 
-use crate::args::{Crypto, Run};
+use crate::args::Run;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::host::{self, Build};
 use crate::input::{self, Loaded};
 use crate::progress::Progress;
-use crate::{gates, grid, interrupt, kept, manifest, output, place, replay};
+use crate::{gates, grid, interrupt, kept, manifest, output, place, replay, report_page};
 
 /// Runs what is asked and prints the grid.
 pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
@@ -40,6 +41,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
     for line in warnings(&outcome.summaries) {
         output::note(&line);
     }
+    job.report(arguments, &outcome);
     job.end(arguments, &outcome, &judged)
 }
 
@@ -164,6 +166,17 @@ impl Job {
             shape: kept::shape(&self.loaded.cells),
             summaries: &outcome.summaries,
             gates,
+        }
+    }
+
+    /// Writes the page into the run folder. The results are kept whether it can be written or not.
+    fn report(&self, arguments: &Run, outcome: &Outcome) {
+        if arguments.no_report || outcome.unwritten.is_some() || outcome.summaries.is_empty() {
+            return;
+        }
+        let folder = self.folder.path();
+        if let Err(failure) = report_page::write(folder, &folder.join(REPORT)) {
+            output::note(&format!("warning: there is no {REPORT}: {}", failure.message));
         }
     }
 

@@ -4,9 +4,9 @@
 //! profiles down and settings across; [`grid`] writes a table for a terminal, as Markdown or as CSV.
 //! [`mod@reference`] sets a scenario's reference figures beside the results, in the same forms;
 //! [`compare`] judges two sides of the same cells, [`gate`] holds results against limits, and a
-//! [`Sheet`] is any other table.
-//! Nothing here computes a metric: they all come from `bench`. Nothing here runs a cell or reads a
-//! file.
+//! [`Sheet`] is any other table. [`page`] makes the HTML report of a whole run, from what [`data`] reads of
+//! its folder. Nothing here computes a metric: they all come from `bench`. Nothing here runs a cell or
+//! writes a file, and only [`data`] reads one.
 
 #![cfg_attr(
     test,
@@ -15,12 +15,16 @@
 
 pub mod cdf;
 pub mod compare;
+pub mod data;
+pub mod delays;
 mod effect;
 pub mod gate;
 pub mod grid;
 pub mod metric;
+pub mod page;
 pub mod reference;
 pub mod sheet;
+mod svg;
 pub mod table;
 
 pub use compare::{Compared, Group, Verdict};

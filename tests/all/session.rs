@@ -157,11 +157,11 @@ fn the_right_token_joins_and_a_wrong_one_never_gets_media_through() {
     let token = |byte: u8| Token::new(vec![byte; 16]).unwrap();
     let hashes = [Role::Robot, Role::Operator].map(|role| ((7, role), token(1).hash()));
     let access = Access::Tokens(hashes.into_iter().collect());
-    let mut right = Trio::guarded(&Settings::default(), access.clone(), Some(token(1)));
+    let mut right = Trio::guarded(&Settings::default(), access.clone(), Some(&token(1)));
     right.run_for(SECOND);
     assert!(right.robot.is_joined() && right.operator.is_joined());
     for wrong in [Some(token(2)), None] {
-        let mut trio = Trio::guarded(&Settings::default(), access.clone(), wrong);
+        let mut trio = Trio::guarded(&Settings::default(), access.clone(), wrong.as_ref());
         for number in 0..60 {
             trio.frame(0, number, 20_000);
             trio.run_for(SECOND);

@@ -67,13 +67,13 @@ impl Trio {
     ///
     /// # Panics
     /// If the settings cannot be used.
-    pub fn guarded(settings: &Settings, access: Access, token: Option<Token>) -> Self {
+    pub fn guarded(settings: &Settings, access: Access, token: Option<&Token>) -> Self {
         let dial = |session| Dial {
             relay: address(End::Relay),
             server_name: "relay".to_owned(),
             crypto: Arc::new(NullClientConfig),
             session,
-            token: token.clone(),
+            token: token.cloned(),
         };
         let listen = Listen {
             crypto: Arc::new(NullServerConfig),

@@ -14,6 +14,7 @@
 //!     delays.hlog               histograms of frame delay and of hand to command
 //!     summary.json              written last: its presence means that the cell is done
 //!     failed.json               instead, when it failed: why, in the form of a summary
+//!   report.html                 the cells that had ended by then, for reading
 //! ```
 //!
 //! Every file is written under a temporary name, brought to disk, and renamed, so that whatever has
@@ -322,6 +323,15 @@ impl RunFolder {
     }
 }
 
+/// Writes `content` to `path`, wholly or not at all: for what is made from a run.
+///
+/// # Errors
+///
+/// If it cannot be written; what was there before is there still.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), RunFolderError> {
+    write::whole_file(path, content)
+}
+
 /// Why finished cells in the folder cannot be gone on with, if they cannot.
 fn not_resumable(path: &Path) -> Option<RunFolderError> {
     match read_manifest(path) {
@@ -385,7 +395,7 @@ fn discard(path: &Path, scenario: &Scenario) -> Result<(), RunFolderError> {
     for folder in &folders {
         write::remove_dir_if_there(folder)?;
     }
-    for name in [MANIFEST, SCENARIO] {
+    for name in [REPORT, MANIFEST, SCENARIO] {
         write::remove_if_there(&path.join(name))?;
     }
     Ok(())
@@ -398,7 +408,8 @@ fn refuse_foreign(path: &Path) -> Result<(), RunFolderError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(RunFolderError::Io { action: "read", path: path.to_owned(), source }),
     };
-    let ours = |name: &str| [CELLS, MANIFEST, LOCK].contains(&name) || name.ends_with(write::TEMPORARY);
+    let ours =
+        |name: &str| [CELLS, MANIFEST, LOCK, REPORT].contains(&name) || name.ends_with(write::TEMPORARY);
     let foreign = entries.flatten().any(|entry| !ours(&entry.file_name().to_string_lossy()));
     if foreign { Err(RunFolderError::NotARunFolder { path: path.to_owned() }) } else { Ok(()) }
 }
@@ -423,6 +434,8 @@ const CELLS: &str = "cells";
 const SUMMARY: &str = "summary.json";
 const FAILED: &str = "failed.json";
 const EVENTS: &str = "events.jsonl.zst";
+/// A page about the whole run, which a reader of the folder may write at any time.
+pub const REPORT: &str = "report.html";
 
 #[cfg(test)]
 mod table_tests;

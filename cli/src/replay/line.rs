@@ -1,5 +1,7 @@
 //! The lines that a person pastes to get something again.
 
+use std::path::Path;
+
 use bench::Cell;
 
 use crate::args::{Crypto, Run};
@@ -33,8 +35,23 @@ pub(crate) fn line(run: &Run, cell: &Cell) -> String {
     joined(arguments)
 }
 
+/// The command that runs one cell of a finished run again.
+pub(crate) fn from_folder(
+    folder: &Path,
+    crypto: &str,
+    (profile, settings, seed): (&str, &str, &str),
+) -> String {
+    let cell = format!("{profile}--{settings}--s{seed}--");
+    let mut arguments =
+        vec!["replay".to_owned(), cell, "--run".to_owned(), folder.to_string_lossy().into_owned()];
+    if crypto != Crypto::Null.name() {
+        arguments.extend(["--crypto".to_owned(), crypto.to_owned()]);
+    }
+    joined(arguments)
+}
+
 /// A command of this program with `arguments`, as a shell reads it.
-pub(crate) fn joined(arguments: impl IntoIterator<Item = String>) -> String {
+fn joined(arguments: impl IntoIterator<Item = String>) -> String {
     let mut line = "arcbench".to_owned();
     for argument in arguments {
         line.push(' ');
@@ -51,5 +68,14 @@ mod tests {
     fn what_has_spaces_is_quoted() {
         let arguments = ["run", "--duration", "10 s"].map(str::to_owned);
         assert_eq!(joined(arguments), "arcbench run --duration '10 s'");
+    }
+
+    #[test]
+    fn a_cell_of_a_folder_is_run_from_its_scenario() {
+        let line = |crypto| from_folder(Path::new("my runs/x"), crypto, ("bad-india", "best", "2"));
+        let null = "arcbench run 'my runs/x/scenario.resolved.toml' --profiles bad-india --settings best \
+                    --seeds 2 --jobs 1 --events";
+        assert_eq!(line("null"), null);
+        assert!(line("tls").contains(" --crypto tls "), "{}", line("tls"));
     }
 }

@@ -20,6 +20,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bench::CellResult;
+use report::{Align, Sheet};
 use sim::{Options, Tap, run_cell};
 use units::Span;
 
@@ -32,7 +33,7 @@ use crate::{interrupt, output};
 use self::spans::Window;
 use self::taps::Written;
 
-pub(crate) use self::line::{again, line};
+pub(crate) use self::line::{again, from_folder, line};
 
 /// Runs the cell again and writes what is asked.
 pub(crate) fn run(arguments: &Replay) -> Result<Exit, Failure> {
@@ -150,8 +151,24 @@ fn report(
             });
             output::data(&object.to_string())?;
         }
+        Format::Markdown => output::data(&sheet(written).markdown())?,
+        Format::Csv => output::data(&sheet(written).csv())?,
     }
     Ok(Exit::Ok)
+}
+
+/// A row for each file.
+fn sheet(written: &[Written]) -> Sheet {
+    let mut sheet = Sheet::new([
+        ("what", Align::Left),
+        ("path", Align::Left),
+        ("events", Align::Right),
+        ("bytes", Align::Right),
+    ]);
+    for Written { what, path, bytes, events } in written {
+        sheet.row([what.to_string(), path.display().to_string(), events.to_string(), bytes.to_string()]);
+    }
+    sheet
 }
 
 fn unit(what: &str) -> &'static str {

@@ -1,10 +1,6 @@
 //! The binary as its users meet it: help, errors, exit codes, output, interruption and resumption.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test that cannot go on has failed, and one that cannot run says why"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

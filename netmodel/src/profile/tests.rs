@@ -372,7 +372,18 @@ fn any_direction() -> impl Strategy<Value = DirectionProfile> {
                 }
             }
             let queue = if limited { queue } else { Queue::default() };
-            DirectionProfile { delay, jitter, loss, rate, rate_counts, queue, duplicate, corrupt, schedule }
+            DirectionProfile {
+                delay,
+                jitter,
+                loss,
+                rate,
+                rate_counts,
+                queue,
+                duplicate,
+                corrupt,
+                schedule,
+                ..DirectionProfile::default()
+            }
         },
     )
 }

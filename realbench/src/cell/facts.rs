@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use bench::netmodel::{LinkCounters, Verdict};
-use bench::relay_core::{Event, Role, Snapshot};
+use bench::relay_core::{Carried, Event, Role, Snapshot};
 use bench::units::{Span, Time};
 use bench::{CellResult, Direction, End, Hop, Input, Recorder};
 
@@ -190,7 +190,7 @@ impl Collector {
             Fact::Event(end, event) => recorder.event(now, end, &event),
             Fact::Sample(end, role, snapshot) => recorder.sample(now, end, role, &snapshot),
             Fact::PacketSent { hop, direction, id, ip_bytes, verdict } => {
-                recorder.packet_sent(now, hop, direction, id, ip_bytes, verdict);
+                recorder.packet_sent(now, hop, direction, id, ip_bytes, verdict, &Carried::default());
             }
             Fact::PacketExit { hop, direction, id, ip_bytes, queued, corrupted, duplicate } => {
                 recorder.packet_exit(now, hop, direction, id, ip_bytes, queued, corrupted, duplicate);

@@ -186,6 +186,7 @@ impl Starter<'_> {
             epoch: self.clock.epoch(),
             seed: self.cell.machine_seed(end),
             reset_key: identity.reset_key(),
+            qlog: None,
         }
     }
 

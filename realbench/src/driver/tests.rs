@@ -1,6 +1,6 @@
 use std::net::{SocketAddr, UdpSocket};
 
-use bench::relay_core::{Role, Snapshot, Transmit};
+use bench::relay_core::{Carried, Role, Snapshot, Transmit};
 use bytes::BytesMut;
 
 use super::*;
@@ -39,7 +39,13 @@ impl Machine for Burst {
         let bytes = if self.left == 0 { self.bytes / 2 } else { self.bytes };
         buffer.clear();
         buffer.resize(bytes, 7);
-        Output::Transmit(Transmit { to: self.to, bytes, ecn: 2, segment_bytes: None })
+        Output::Transmit(Transmit {
+            to: self.to,
+            bytes,
+            ecn: 2,
+            segment_bytes: None,
+            carries: Carried::default(),
+        })
     }
 
     fn snapshot(&self, _now: Time, _role: Role) -> Snapshot {

@@ -73,7 +73,7 @@ impl Party {
 
     fn params(&self, clock: Clock) -> Result<EndpointParams, RealError> {
         let reset_key = self.identity.reset_key();
-        Ok(EndpointParams { epoch: clock.epoch(), seed: random()?, reset_key })
+        Ok(EndpointParams { epoch: clock.epoch(), seed: random()?, reset_key, qlog: None })
     }
 }
 
