@@ -159,6 +159,17 @@ fn timeouts_come_and_none_comes_early() {
     }
 }
 
+struct Never;
+impl App<Burst> for Never {
+    fn next_at(&self) -> Time {
+        Time::MAX
+    }
+    fn act(&mut self, _now: Time, _machine: &mut Burst) -> Flow {
+        Flow::Continue
+    }
+    fn event(&mut self, _now: Time, _event: &Event) {}
+}
+
 #[test]
 fn whoever_asks_to_stop_is_heard_while_nothing_happens() {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -173,16 +184,6 @@ fn whoever_asks_to_stop_is_heard_while_nothing_happens() {
         wake: Time::MAX,
         every: None,
     };
-    struct Never;
-    impl App<Burst> for Never {
-        fn next_at(&self) -> Time {
-            Time::MAX
-        }
-        fn act(&mut self, _now: Time, _machine: &mut Burst) -> Flow {
-            Flow::Continue
-        }
-        fn event(&mut self, _now: Time, _event: &Event) {}
-    }
     let (stop, asked) = (Stop::default(), Stop::default());
     let other = stop.clone();
     let thread = std::thread::spawn(move || {

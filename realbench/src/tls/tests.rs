@@ -1,3 +1,5 @@
+use std::os::unix::fs::PermissionsExt as _;
+
 use std::sync::Arc;
 
 use bench::End;
@@ -72,7 +74,6 @@ fn a_set_of_files_reads_back_and_is_never_overwritten() {
         Identity::read(&file(&format!("{name}.pem")), &file(&format!("{name}.key")), &file("ca.pem")).unwrap()
     };
     shake(&read("robot"), &read("relay"), "relay").unwrap();
-    use std::os::unix::fs::PermissionsExt;
     assert_eq!(file("relay.key").metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let error = set.write(folder.path()).unwrap_err().to_string();
     assert!(error.contains("ca.pem"), "{error}");
