@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bench::netmodel::document::suggest;
 use bench::scenario::name_matches;
-use bench::{Cell, Summary};
+use bench::{Cell, CellFolder, Summary};
 use report::cdf::{Curve, PERCENTS, chart, percentiles};
 use report::{Align, Sheet};
 use serde_json::{Map, Value, json};
@@ -13,7 +13,6 @@ use serde_json::{Map, Value, json};
 use crate::args::{Cdf, Format};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::frames::frames_of;
 use crate::kept::{self, Kept};
 use crate::{output, show};
 
@@ -109,7 +108,9 @@ fn camera<'a>(cameras: &[&'a str], wanted: Option<&str>) -> Result<&'a str, Fail
 
 /// The delay of each frame of a camera, in microseconds; `None` if it never came.
 fn delays(folder: &Path, camera: &str) -> Result<Vec<Option<u64>>, Failure> {
-    let frames = frames_of(folder)?;
+    let frames = CellFolder::at(folder)
+        .frames()
+        .map_err(|error| Failure::usage(format!("cannot read the frames: {error}")))?;
     let delay = |frame: &bench::FrameRow| frame.delivered_us.map(|at| at.saturating_sub(frame.produced_us));
     Ok(frames.iter().filter(|frame| frame.camera == camera).map(delay).collect())
 }

@@ -15,7 +15,6 @@ mod doctor;
 mod exit;
 mod failure;
 mod fates;
-mod frames;
 mod gates;
 mod grid;
 mod host;

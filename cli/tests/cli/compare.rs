@@ -160,7 +160,7 @@ fn a_gate_that_fails_says_where_and_how_to_see_it() {
     for verb in [&["grid", "a"][..], &["compare", "a:reno", "a:reno"]] {
         let ended = sandbox.run(&[verb, &gates[..2]].concat());
         assert_eq!(ended.code, Some(10), "{ended:#?}");
-        assert!(ended.err.contains("replay: arcbench run a/scenario.resolved.toml"), "{}", ended.err);
+        assert!(ended.err.contains("replay: arcbench replay bad-india--reno--s"), "{}", ended.err);
     }
     let foreign = ["compare", "a:reno", "a:reno", "--gate", "*/plain.stale_commands == 0"];
     sandbox.run(&foreign).refused(2, &["no settings is called `plain`"]);

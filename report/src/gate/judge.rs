@@ -114,7 +114,8 @@ pub(super) fn check_path(path: &[String], cameras: &[String]) -> Result<(), (Str
     match value {
         Value::Number(_) | Value::Null => Ok(()),
         Value::Object(fields) => {
-            let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+            let mut names: Vec<&str> = fields.keys().map(String::as_str).collect();
+            names.sort_unstable();
             let help = format!("it has {}", names.join(", "));
             Err((format!("`{}` is not a number", path.join(".")), Some(help)))
         }
