@@ -59,7 +59,9 @@ impl Cell {
 
     /// The root of the cell's randomness.
     ///
-    /// From base seed, profile name, workload and seed index. Not from the settings, so that two
+    /// From base seed, profile name, workload and seed index. Not from a second flow beside the workload,
+    /// so that the cameras and each packet of a link, by its number, are the same with and without it (on
+    /// the link they share, numbers and draws go to packets of both flows as they come). Not from the settings, so that two
     /// settings meet the same link and the same cameras; not from the duration, so that a short
     /// cell is the beginning of a long one; and by the profile's name rather than its numbers, so
     /// that a profile with one number changed is compared with the same draws.
@@ -81,7 +83,7 @@ impl Cell {
         hasher.update(&self.seed.to_le_bytes());
         hasher.update(&(self.profile.name.len() as u64).to_le_bytes());
         hasher.update(self.profile.name.as_bytes());
-        hasher.update(&canonical(&*self.workload));
+        hasher.update(&canonical(&Workload { cross_traffic: None, ..Workload::clone(&self.workload) }));
         *hasher.finalize().as_bytes()
     }
 }

@@ -13,6 +13,7 @@
 pub use {netmodel, relay_core, units};
 
 pub mod builtin;
+pub mod bulk;
 pub mod cell;
 pub mod metrics;
 mod named;

@@ -1,5 +1,8 @@
 //! Names of the places in the topology: two hops, two directions each, three ends.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// One of the two links in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hop {
@@ -10,7 +13,8 @@ pub enum Hop {
 }
 
 /// One direction of a hop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// Towards the relay: video on the robot hop, poses on the operator hop.
     Up,
@@ -40,6 +44,15 @@ impl Hop {
 }
 
 impl Direction {
+    /// The other one.
+    #[must_use]
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+
     /// The name used in logs and labels.
     pub const fn name(self) -> &'static str {
         match self {

@@ -5,9 +5,12 @@
 //! which starves the peer's sender. So for datagrams quinn is told that its window is always open,
 //! and the [`Gate`] keeps back what the true window does not admit.
 //!
-//! A law is one file here that implements [`controller::Controller`], one variant of
-//! [`CongestionKind`](crate::settings::CongestionKind) and one line in [`registry`]. The gate, the
+//! A law is one file here that implements [`Controller`], one variant of
+//! [`CongestionKind`](crate::settings::CongestionKind) and one line in `registry.rs`. The gate, the
 //! property tests and the bottleneck tests take every law from that list.
+//!
+//! What is public is what it takes to run a law without QUIC, for a sender that shares a link with
+//! the relay: [`build`], the trait, and the token bucket that keeps its rate.
 
 mod controller;
 mod delivery;
@@ -38,5 +41,8 @@ mod new_reno;
 mod open;
 mod scream;
 
-pub(crate) use controller::{Acked, Lost, Sent, TICK};
+pub use self::controller::{Acked, Controller, Lost, Sent, Start, TICK, WINDOW_BYTES_MAX};
+pub use self::registry::{build, kinds};
+pub use crate::pacer::{Pacer, PacingRate};
+
 pub(crate) use gate::{Enforce, Gate, GateState, Held};

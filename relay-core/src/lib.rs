@@ -15,7 +15,7 @@ mod arena;
 mod carried;
 mod clock;
 mod config;
-mod congestion;
+pub mod congestion;
 mod end;
 mod event;
 mod fec;

@@ -8,7 +8,7 @@ use units::{Span, Time};
 
 /// A token bucket.
 #[derive(Debug)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     /// Bytes that may go at once; negative when more went than was there.
     tokens: i64,
     filled_at: Time,
@@ -17,14 +17,16 @@ pub(crate) struct Pacer {
 
 /// How fast and how bursty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PacingRate {
-    pub(crate) bytes_per_sec: u64,
-    pub(crate) burst_bytes: u64,
+pub struct PacingRate {
+    /// Bytes a second; at least 1.
+    pub bytes_per_sec: u64,
+    /// Bytes that may go at once after a pause.
+    pub burst_bytes: u64,
 }
 
 impl PacingRate {
     /// What quinn-proto's pacer does for this window and round trip.
-    pub(crate) fn from_window(window_bytes: u64, rtt: Span, mtu_bytes: u64) -> Self {
+    pub fn from_window(window_bytes: u64, rtt: Span, mtu_bytes: u64) -> Self {
         let rtt_ns = u128::from(rtt.as_nanos().max(1));
         let window = u128::from(window_bytes);
         let bytes_per_sec = window * 1_250_000_000 / rtt_ns;
@@ -43,12 +45,13 @@ const BURST_PACKETS_MIN: u64 = 10;
 const BURST_PACKETS_MAX: u64 = 256;
 
 impl Pacer {
-    pub(crate) fn new(now: Time, rate: PacingRate) -> Self {
+    /// A full bucket.
+    pub fn new(now: Time, rate: PacingRate) -> Self {
         Self { tokens: clamp(rate.burst_bytes), filled_at: now, rate }
     }
 
     /// Changes the rate; tokens gathered so far stay, up to the new depth.
-    pub(crate) fn set_rate(&mut self, now: Time, rate: PacingRate) {
+    pub fn set_rate(&mut self, now: Time, rate: PacingRate) {
         if rate != self.rate {
             self.fill(now);
             self.rate = rate;
@@ -56,12 +59,13 @@ impl Pacer {
         }
     }
 
-    pub(crate) fn rate(&self) -> PacingRate {
+    /// The rate it keeps.
+    pub fn rate(&self) -> PacingRate {
         self.rate
     }
 
     /// When `bytes` may go: `now` or later.
-    pub(crate) fn admits_at(&mut self, now: Time, bytes: u64) -> Time {
+    pub fn admits_at(&mut self, now: Time, bytes: u64) -> Time {
         if self.tokens >= clamp(bytes) {
             return now;
         }
@@ -79,7 +83,7 @@ impl Pacer {
     }
 
     /// Notes that `bytes` went.
-    pub(crate) fn on_sent(&mut self, bytes: u64) {
+    pub fn on_sent(&mut self, bytes: u64) {
         self.tokens = self.tokens.saturating_sub(clamp(bytes));
     }
 

@@ -278,6 +278,25 @@ static CATALOGUE: &[Metric] = &[
     metric("queue-p99", &["queue"], "wait in the queue towards the operator, p99", "ms", Lower, 1, |cell| {
         plain(cell.link.down.queue_ms.p99)
     }),
+    // What it leaves to others.
+    metric(
+        "bulk-goodput",
+        &["cross-goodput"],
+        "bytes that the second flow got across",
+        "Mbit/s",
+        Higher,
+        2,
+        |cell| plain(cell.cross_traffic.and_then(|flow| flow.goodput_mbit_s)),
+    ),
+    metric("bulk-rtt", &["cross-rtt"], "round trip of the second flow, p50", "ms", Lower, 1, |cell| {
+        plain(cell.cross_traffic.and_then(|flow| flow.rtt_ms.p50))
+    }),
+    metric("bulk-loss", &["cross-loss"], "packets the second flow lost", "% of sent", Lower, 2, |cell| {
+        percent(cell.cross_traffic.and_then(|flow| flow.loss_ratio))
+    }),
+    metric("jain", &["fairness"], "Jain's index of video and the second flow", "index", Higher, 3, |cell| {
+        plain(cell.cross_traffic.and_then(|flow| flow.jain_index))
+    }),
     // Why.
     metric("skipped", &[], "main frames skipped by the relay", "% of produced", Lower, 1, |cell| {
         main_camera(cell).map_or(Value::Absent, |camera| share(camera.dropped.skipped, camera.produced))

@@ -10,6 +10,7 @@
 mod cause;
 mod commands;
 mod connections;
+mod flow;
 mod frames;
 mod freezes;
 mod journey;

@@ -9,6 +9,7 @@ use units::{Span, Time};
 use super::CellResult;
 use super::commands::CommandRecord;
 use super::connections::ConnectionRecord;
+use super::flow::{FlowRecord, OwnPackets};
 use super::frames::{CameraRecord, CameraResult, per_minute, relay_percentiles};
 use super::freezes::FREEZES_MAX;
 use super::journey::UnderWay;
@@ -19,6 +20,7 @@ use super::seconds::Seconds;
 use super::summary::{AllSummary, LinkPair, LossSummary, Summary, TransportSummary};
 use super::trace::Trace;
 use super::why::Circumstances;
+use crate::bulk::BulkEvent;
 use crate::cell::Cell;
 use crate::place::{Direction, End, Hop, LINKS, link_index};
 use crate::statistics::{ratio, rounded};
@@ -39,6 +41,7 @@ pub struct Recorder {
     /// What is on the way from relay to operator.
     under_way: UnderWay,
     queue_bytes_max: [Option<u64>; LINKS],
+    flow: Option<FlowRecord>,
     seconds: Seconds,
     trace: Trace,
     log: Option<Log>,
@@ -85,6 +88,7 @@ impl Recorder {
             links: std::array::from_fn(|_| LinkRecord::new(start, packets)),
             under_way: UnderWay::default(),
             queue_bytes_max: [None; LINKS],
+            flow: FlowRecord::of(cell),
             seconds: Seconds::new(start, cell.duration + Cell::DRAIN),
             trace: Trace::new(),
             log: log.map(|out| Log::new(out, start, names)),
@@ -226,6 +230,36 @@ impl Recorder {
         }
     }
 
+    /// The packet that was just handed to the operator hop is one of the second flow, which
+    /// [`packet_sent`](Self::packet_sent) was told of as of any other.
+    pub fn flow_packet_sent(&mut self, direction: Direction, ip_bytes: u32, verdict: Verdict) {
+        // What goes before the traffic is in no count of a link, and a flow starts with it at the earliest.
+        if let Some(flow) = &mut self.flow {
+            flow.sent(direction, ip_bytes, verdict);
+        }
+    }
+
+    /// A packet of the second flow came out of the operator hop damaged; not to be told of a second copy.
+    pub fn flow_packet_damaged(&mut self, direction: Direction) {
+        if let Some(flow) = &mut self.flow {
+            flow.damaged(direction);
+        }
+    }
+
+    /// The second flow got somewhere.
+    pub fn flow_event(&mut self, now: Time, event: BulkEvent) {
+        if let Some(flow) = &mut self.flow {
+            flow.event(now, event);
+        }
+    }
+
+    /// How often the second flow met a limit of its own, at the end.
+    pub fn flow_totals(&mut self, limit_hits: u64) {
+        if let Some(flow) = &mut self.flow {
+            flow.limited(limit_hits);
+        }
+    }
+
     /// The state of the machine at `end` towards `role`: once a second from the start of the
     /// traffic, and at the very end.
     pub fn sample(&mut self, now: Time, end: End, role: Role, snapshot: &Snapshot) {
@@ -319,10 +353,13 @@ impl Recorder {
         };
         (summary.link, summary.robot_link) = (pair(Hop::Operator), pair(Hop::Robot));
         let down = &self.links[link_index(Hop::Operator, Direction::Down)];
-        let really_lost = down.really_lost();
-        summary.overhead_ratio = ratio(down.bytes, sum(&|r| r.delivered_bytes));
+        let all = OwnPackets { offered: down.offered, bytes: down.bytes, lost: down.really_lost() };
+        let own = FlowRecord::without(self.flow.as_ref(), Direction::Down, all);
+        let really_lost = own.lost;
+        summary.cross_traffic = self.flow.as_ref().map(FlowRecord::summary);
+        summary.overhead_ratio = ratio(own.bytes, sum(&|r| r.delivered_bytes));
         summary.loss = LossSummary {
-            pre_repair_ratio: ratio(really_lost, down.offered),
+            pre_repair_ratio: ratio(really_lost, own.offered),
             post_repair_ratio: ratio(sum(&|r| r.forwarded_lost), sum(&|r| r.forwarded)),
         };
         let first = self.relay_first.unwrap_or_default().counters;
@@ -377,6 +414,9 @@ impl Recorder {
 
     fn frame_delivered(&mut self, now: Time, frame: FrameId, bytes: u32) -> bool {
         let news = self.camera(frame).is_some_and(|c| c.delivered(now, frame, bytes));
+        if news && let Some(flow) = &mut self.flow {
+            flow.video(now, bytes);
+        }
         if news && let Some(second) = self.seconds.at(now) {
             second.cameras[usize::from(frame.camera.0)].delivered += 1;
         }

@@ -45,7 +45,7 @@ pub struct CameraSecondRow {
     pub frozen_s: f64,
 }
 
-/// One direction of the operator hop within one second.
+/// One direction of the operator hop within one second; a second flow's packets count too.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct LinkSecondRow {
     /// Packets handed to the link.

@@ -129,7 +129,11 @@ pub struct Summary {
     pub link: LinkPair,
     /// The robot hop's link: `up` is robot to relay.
     pub robot_link: LinkPair,
-    /// IP bytes sent from relay to operator for each byte of frames delivered.
+    /// What the second flow on the operator hop came to; not there when the workload has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross_traffic: Option<CrossTrafficSummary>,
+    /// IP bytes sent from relay to operator for each byte of frames delivered; those of a second flow do
+    /// not count.
     pub overhead_ratio: Option<f64>,
     /// Loss before and after whatever repairs it.
     pub loss: LossSummary,
@@ -410,7 +414,8 @@ pub struct LinkPair {
     pub up: LinkSummary,
 }
 
-/// What one direction of a link did to packets sent from the start of the traffic on.
+/// What one direction of a link did to packets sent from the start of the traffic on; those of a second
+/// flow count like all others, in every number.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LinkSummary {
     /// Packets handed to the link.
@@ -439,7 +444,30 @@ pub struct LinkSummary {
     pub queue_bytes_max: Option<u64>,
 }
 
-/// Loss towards the operator.
+/// What the second flow on the operator hop came to, while it ran.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CrossTrafficSummary {
+    /// Bytes of its data that arrived, without IP and UDP headers, over the time it ran; `null` when that
+    /// is no time at all.
+    pub goodput_mbit_s: Option<f64>,
+    /// Bytes of frames that became complete meanwhile, over the same time.
+    pub video_goodput_mbit_s: Option<f64>,
+    /// Jain's index of the two goodputs: 1 when they are equal, 0.5 when one got everything. `null` when
+    /// its data does not go the way the video goes.
+    pub jain_index: Option<f64>,
+    /// Packets of data it sent.
+    pub sent: u64,
+    /// Packets of these that did not come out of the link intact.
+    pub lost: u64,
+    /// Lost ÷ sent.
+    pub loss_ratio: Option<f64>,
+    /// Round trips its sender measured, to three digits.
+    pub rtt_ms: Percentiles,
+    /// Times it had as many packets under way as it keeps account of, and waited.
+    pub limit_hits: u64,
+}
+
+/// Loss towards the operator; packets of a second flow do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LossSummary {
     /// Share of packets from relay to operator that the link did not deliver intact.
@@ -456,7 +484,7 @@ pub struct TransportSummary {
     pub packets_sent: u64,
     /// Packets that QUIC declared lost.
     pub packets_declared_lost: u64,
-    /// Packets that the link really lost, by loss, full queue, outage or damage.
+    /// Packets that the link really lost, by loss, full queue, outage or damage; not those of a second flow.
     pub packets_really_lost: u64,
     /// At least so many were declared lost although they arrived.
     pub packets_spuriously_lost_min: u64,

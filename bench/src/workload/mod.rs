@@ -3,6 +3,7 @@
 //! [`Workload`] is the description, as written in a scenario's `[workload]` table; [`Source`] makes
 //! the frames and poses of one cell from it, seeded. What becomes of them is not known here.
 
+mod cross_traffic;
 mod source;
 
 use netmodel::document::Problem;
@@ -10,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Share, Size};
 
+pub use cross_traffic::{CrossTraffic, CrossTrafficKind};
 pub use source::{Input, Source};
 
 use crate::scenario::names;
@@ -36,6 +38,10 @@ pub struct Workload {
     /// Whether the cameras make smaller frames when the relay asks for them. Default true. False
     /// stands for a robot whose encoders cannot.
     pub resizable: bool,
+    /// A flow beside the relay's packets on the operator hop, for example `{ kind = "bulk", start =
+    /// "10 s" }`. Default none. The cameras, and a link without its packets, are the same with and without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cross_traffic: Option<CrossTraffic>,
     /// The cameras; the first is the main camera. At least 1, at most 8.
     pub cameras: Vec<CameraSpec>,
 }
@@ -83,6 +89,7 @@ impl Default for Workload {
             gop: 1,
             key_frame_factor: 3,
             resizable: true,
+            cross_traffic: None,
             cameras: vec![
                 camera("main", 15, 20_000),
                 camera("wrist-left", 8, 5_500),
@@ -122,6 +129,7 @@ impl Workload {
             });
             check(camera.spread <= SPREAD_MAX, &|| outside(&key("spread"), &camera.spread, "0 % to 30 %"));
         }
+        found.extend(self.cross_traffic.iter().flat_map(CrossTraffic::problems));
         found
     }
 

@@ -11,48 +11,48 @@ use crate::settings::Congestion;
 
 /// A packet that was just sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sent {
+pub struct Sent {
     /// Its UDP payload bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Bytes in flight, this packet included.
-    pub(crate) in_flight_bytes: u64,
+    pub in_flight_bytes: u64,
     /// Whether nothing but lack of data has held the sender back since its queue was last empty,
     /// so that the window did not matter.
-    pub(crate) app_limited: bool,
+    pub app_limited: bool,
 }
 
 /// A packet that the peer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Acked {
+pub struct Acked {
     /// Its UDP payload bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// When it was sent.
-    pub(crate) sent_at: Time,
+    pub sent_at: Time,
     /// When it arrived, on the receiver's clock, whose offset is unknown but steady. `None` where
     /// the feedback does not say.
-    pub(crate) received_at: Option<Time>,
+    pub received_at: Option<Time>,
     /// From sending to this acknowledgement, the receiver's waiting included.
-    pub(crate) rtt: Span,
+    pub rtt: Span,
     /// Bytes in flight after it was taken out.
-    pub(crate) in_flight_bytes: u64,
+    pub in_flight_bytes: u64,
     /// What [`Sent::app_limited`] said when it was sent.
-    pub(crate) app_limited: bool,
+    pub app_limited: bool,
     /// Whether the sender lacks data now. It is what quinn's own controllers go by; a law that is
     /// not to follow them asks for `app_limited`.
-    pub(crate) app_limited_now: bool,
+    pub app_limited_now: bool,
 }
 
 /// A packet that was declared lost, or, inside quinn, all that were declared lost at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lost {
+pub struct Lost {
     /// Their UDP payload bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// When the last of them was sent.
-    pub(crate) sent_at: Time,
+    pub sent_at: Time,
     /// Bytes in flight after they were taken out.
-    pub(crate) in_flight_bytes: u64,
+    pub in_flight_bytes: u64,
     /// Whether everything sent over a persistent-congestion period was lost (RFC 9002 §7.6).
-    pub(crate) persistent: bool,
+    pub persistent: bool,
 }
 
 /// A congestion control law.
@@ -61,7 +61,7 @@ pub(crate) struct Lost {
 /// 2^40, acknowledgements and losses of packets that it was never told of among them (those of the
 /// handshake): it does not panic, its window is between two packets and [`WINDOW_BYTES_MAX`], and its
 /// pacing rate, if it has one, is above zero.
-pub(crate) trait Controller: Send + std::fmt::Debug {
+pub trait Controller: Send + std::fmt::Debug {
     /// A packet was sent.
     fn on_sent(&mut self, now: Time, sent: &Sent);
     /// A packet was acknowledged. Acknowledgements may come in any order.
@@ -91,19 +91,19 @@ pub(crate) trait Controller: Send + std::fmt::Debug {
 
 /// What a law starts from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Start<'a> {
+pub struct Start<'a> {
     /// The moment it starts.
-    pub(crate) now: Time,
+    pub now: Time,
     /// Window before anything has been acknowledged; at least two packets.
-    pub(crate) initial_window_bytes: u64,
+    pub initial_window_bytes: u64,
     /// The largest packet of the path.
-    pub(crate) packet_bytes: u64,
+    pub packet_bytes: u64,
     /// Every setting of the group, for laws with parameters of their own.
-    pub(crate) settings: &'a Congestion,
+    pub settings: &'a Congestion,
 }
 
 /// How often time is said to pass.
-pub(crate) const TICK: Span = Span::from_millis(25);
+pub const TICK: Span = Span::from_millis(25);
 
 /// No window is larger.
-pub(crate) const WINDOW_BYTES_MAX: u64 = 1 << 30;
+pub const WINDOW_BYTES_MAX: u64 = 1 << 30;

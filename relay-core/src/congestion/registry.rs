@@ -25,10 +25,19 @@ pub(crate) const LAWS: &[(CongestionKind, Build)] = &[
 ];
 
 /// Makes the law that the settings name.
-pub(crate) fn build(start: &Start<'_>) -> Box<dyn Controller> {
+///
+/// # Panics
+///
+/// If the list lacks what the settings can name, which a test rules out.
+pub fn build(start: &Start<'_>) -> Box<dyn Controller> {
     let kind = start.settings.kind;
     let (_, build) = LAWS.iter().find(|(listed, _)| *listed == kind).expect("every kind is listed");
     build(start)
+}
+
+/// Every law by what the settings call it, in the order of the list.
+pub fn kinds() -> impl Iterator<Item = CongestionKind> {
+    LAWS.iter().map(|(kind, _)| *kind)
 }
 
 /// The laws to test: all, or the one that `ARCBENCH_LAW` names as its settings do.

@@ -1,10 +1,10 @@
 //! When each actor acts next, and who goes first when several act at the same moment.
 //!
-//! There are nine actors and each has at most one moment, so a row of nine is faster to search than
+//! There are ten actors and each has at most one moment, so a row of ten is faster to search than
 //! a queue is to keep in order, and a moment that moves is one store. At equal times the order is
 //! that of [`Actor`], which is the whole tie-breaking rule: packets arrive in the order of the links
 //! (and within a link in the order it gives), then the traffic is made, then timers fire from robot
-//! to operator, and then the sampler looks. What a step causes at the same moment comes after the
+//! to operator and in the second flow, and then the sampler looks. What a step causes at the same moment comes after the
 //! step, by the same rule.
 
 use bench::End;
@@ -16,6 +16,8 @@ pub(super) enum Actor {
     Link(LinkId),
     Source,
     Timer(End),
+    /// The second flow on the operator hop, both its ends.
+    Flow,
     Sampler,
 }
 
@@ -33,7 +35,7 @@ impl LinkId {
 }
 
 impl Actor {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Link(LinkId::RobotUp),
         Self::Link(LinkId::RobotDown),
         Self::Link(LinkId::OperatorUp),
@@ -42,6 +44,7 @@ impl Actor {
         Self::Timer(End::Robot),
         Self::Timer(End::Relay),
         Self::Timer(End::Operator),
+        Self::Flow,
         Self::Sampler,
     ];
 
@@ -50,7 +53,8 @@ impl Actor {
             Self::Link(link) => link as usize,
             Self::Source => 4,
             Self::Timer(end) => 5 + end as usize,
-            Self::Sampler => 8,
+            Self::Flow => 8,
+            Self::Sampler => 9,
         }
     }
 }

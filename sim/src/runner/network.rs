@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 
+use bench::bulk::{BulkFlow, BulkPacket};
 use bench::{Cell, Direction, End, Hop, IP_UDP_OVERHEAD_BYTES, Recorder};
 use bytes::BytesMut;
-use netmodel::Link;
 use netmodel::units::{Share, Time};
-use relay_core::{Camera, Event, Machine, Output, Role, Snapshot, Transmit};
+use netmodel::{Admission, Link};
+use relay_core::{Camera, Carried, Event, Machine, Output, Role, Snapshot, Transmit};
 
 use super::arena::Arena;
 use super::calendar::{Actor, Calendar, LinkId};
@@ -18,7 +19,7 @@ use crate::tap::{Arrived, LinkSample, PacketId, Sample, Sent, Tap};
 
 /// Everything between the machines.
 pub(super) struct Network<'a> {
-    links: [Link<BytesMut>; 4],
+    links: [Link<Freight>; 4],
     arena: Arena,
     /// What a machine writes its transmits to.
     buffer: Vec<u8>,
@@ -28,6 +29,23 @@ pub(super) struct Network<'a> {
     pub(super) tap: Option<&'a mut dyn Tap>,
     /// Frame sizes that the robot was asked for and that the traffic has not been told of.
     pub(super) sizes_asked: Vec<(Camera, Share)>,
+}
+
+/// What is on a link.
+#[derive(Debug, Clone)]
+enum Freight {
+    /// A machine's.
+    Datagram(BytesMut),
+    /// The second flow's.
+    Flow(BulkPacket),
+}
+
+/// What came out of a link, for whom it concerns.
+pub(super) enum Out {
+    /// A datagram for a machine.
+    Datagram(Arrival),
+    /// A packet of the second flow.
+    Flow(BulkPacket),
 }
 
 /// A datagram on arrival.
@@ -97,7 +115,8 @@ impl<'a> Network<'a> {
         let segment_bytes = transmit.segment_bytes.unwrap_or(transmit.bytes).max(1);
         for datagram in self.buffer[..transmit.bytes].chunks(segment_bytes) {
             let ip_bytes = datagram.len() as u32 + IP_UDP_OVERHEAD_BYTES;
-            let admission = link.send(now, ip_bytes, transmit.ecn, self.arena.copy(datagram));
+            let admission =
+                link.send(now, ip_bytes, transmit.ecn, Freight::Datagram(self.arena.copy(datagram)));
             let (packet, verdict) = (admission.id, admission.verdict);
             self.recorder.packet_sent(now, hop, direction, packet, ip_bytes, verdict, &transmit.carries);
             self.guard.packet(now)?;
@@ -113,25 +132,61 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
+    /// Puts everything that the second flow has to send on the operator hop, then notes when to wake it.
+    pub(super) fn drain_flow(&mut self, now: Time, flow: &mut BulkFlow) -> Result<(), SimError> {
+        while let Some((direction, packet)) = flow.poll_transmit(now) {
+            self.guard.step(now)?;
+            self.guard.packet(now)?;
+            let id = match direction {
+                Direction::Up => LinkId::OperatorUp,
+                Direction::Down => LinkId::OperatorDown,
+            };
+            let link = &mut self.links[id as usize];
+            let ip_bytes = packet.ip_bytes();
+            let Admission { id: number, verdict } = link.send(now, ip_bytes, 0, Freight::Flow(packet));
+            self.recorder.packet_sent(
+                now,
+                Hop::Operator,
+                direction,
+                number,
+                ip_bytes,
+                verdict,
+                &Carried::default(),
+            );
+            self.recorder.flow_packet_sent(direction, ip_bytes, verdict);
+            self.calendar.set(Actor::Link(id), link.next_exit());
+        }
+        self.calendar.set(Actor::Flow, flow.next_at().max(now));
+        Ok(())
+    }
+
     /// The packet that is due on link `id`.
-    pub(super) fn arrival(&mut self, now: Time, id: LinkId) -> Option<Arrival> {
+    pub(super) fn arrival(&mut self, now: Time, id: LinkId) -> Option<Out> {
         let link = &mut self.links[id as usize];
         let exit = link.poll_exit(now);
         self.calendar.set(Actor::Link(id), link.next_exit());
         let exit = exit?;
         let (hop, direction) = id.place();
-        let mut datagram = exit.payload;
-        let ip_bytes = datagram.len() as u32 + IP_UDP_OVERHEAD_BYTES;
         self.recorder.packet_exit(
             now,
             hop,
             direction,
             exit.id,
-            ip_bytes,
+            exit.ip_bytes,
             exit.queued,
             exit.corrupted,
             exit.duplicate,
         );
+        let mut datagram = match exit.payload {
+            Freight::Datagram(datagram) => datagram,
+            Freight::Flow(_) if exit.corrupted => {
+                if !exit.duplicate {
+                    self.recorder.flow_packet_damaged(direction);
+                }
+                return None;
+            }
+            Freight::Flow(packet) => return Some(Out::Flow(packet)),
+        };
         if exit.corrupted
             && let Some(last) = datagram.last_mut()
         {
@@ -145,7 +200,7 @@ impl<'a> Network<'a> {
             let (to, datagram) = (address(to), &datagram[..]);
             tap.arrived(now, &Arrived { id, from, to, ecn, datagram, queued, corrupted, duplicate });
         }
-        Some(Arrival { from, to, ecn: exit.ecn, datagram })
+        Some(Out::Datagram(Arrival { from, to, ecn: exit.ecn, datagram }))
     }
 
     /// Tells the tap how everything stands.

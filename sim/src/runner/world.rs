@@ -1,5 +1,6 @@
 //! The actors of a cell and the loop that wakes them.
 
+use bench::bulk::{BulkFlow, BulkPacket};
 use bench::{Cell, CellResult, End, Input, Source};
 use bytes::{Bytes, BytesMut};
 use netmodel::units::{Span, Time};
@@ -8,7 +9,7 @@ use relay_core::{Machine, Role, Snapshot};
 use super::Options;
 use super::calendar::{Actor, LinkId};
 use super::machines::Machines;
-use super::network::Network;
+use super::network::{Network, Out};
 use crate::error::SimError;
 
 /// Everything there is in a cell.
@@ -17,6 +18,8 @@ pub(super) struct World<'a> {
     network: Network<'a>,
     source: Source,
     samples: Samples,
+    /// What shares the operator hop with the relay, if anything does.
+    flow: Option<BulkFlow>,
     filler: Filler,
     start: Time,
     end: Time,
@@ -30,6 +33,7 @@ impl<'a> World<'a> {
             network: Network::new(cell, options.log, options.tap),
             source: Source::new(cell),
             samples: Samples::new(start),
+            flow: BulkFlow::of(cell),
             filler: Filler::new(),
             start,
             end: start + cell.duration + Cell::DRAIN,
@@ -43,6 +47,9 @@ impl<'a> World<'a> {
         }
         self.network.calendar.set(Actor::Source, self.source.next_at());
         self.network.calendar.set(Actor::Sampler, self.start);
+        if let Some(flow) = &self.flow {
+            self.network.calendar.set(Actor::Flow, flow.next_at());
+        }
         loop {
             let (now, actor) = self.network.calendar.next();
             if now > self.end {
@@ -56,6 +63,7 @@ impl<'a> World<'a> {
                 Actor::Link(link) => self.arrive(now, link)?,
                 Actor::Source => self.produce(now)?,
                 Actor::Timer(end) => self.time_out(now, end)?,
+                Actor::Flow => self.flow_time_out(now)?,
                 Actor::Sampler => self.sample(now),
             }
         }
@@ -63,11 +71,18 @@ impl<'a> World<'a> {
 
     pub(super) fn finish(mut self) -> CellResult {
         self.network.record_totals();
+        if let Some(flow) = &self.flow {
+            self.network.recorder.flow_totals(flow.limit_hits());
+        }
         self.network.recorder.finish(self.end)
     }
 
     fn arrive(&mut self, now: Time, link: LinkId) -> Result<(), SimError> {
-        let Some(arrival) = self.network.arrival(now, link) else { return Ok(()) };
+        let arrival = match self.network.arrival(now, link) {
+            Some(Out::Datagram(arrival)) => arrival,
+            Some(Out::Flow(packet)) => return self.flow_packet(now, &packet),
+            None => return Ok(()),
+        };
         let Machines { robot, relay, operator } = &mut self.machines;
         match arrival.to {
             End::Robot => robot.handle_datagram(now, arrival.from, arrival.ecn, arrival.datagram),
@@ -79,6 +94,20 @@ impl<'a> World<'a> {
             self.source.resize(camera, share);
         }
         Ok(())
+    }
+
+    fn flow_packet(&mut self, now: Time, packet: &BulkPacket) -> Result<(), SimError> {
+        let Some(flow) = &mut self.flow else { return Ok(()) };
+        if let Some(event) = flow.handle_packet(now, packet) {
+            self.network.recorder.flow_event(now, event);
+        }
+        self.network.drain_flow(now, flow)
+    }
+
+    fn flow_time_out(&mut self, now: Time) -> Result<(), SimError> {
+        let Some(flow) = &mut self.flow else { return Ok(()) };
+        flow.handle_timeout(now);
+        self.network.drain_flow(now, flow)
     }
 
     fn produce(&mut self, now: Time) -> Result<(), SimError> {
