@@ -3,7 +3,7 @@
 //!
 //! quinn-proto, when its window is shut while data is queued, also withholds acknowledgements,
 //! which starves the peer's sender. So for datagrams quinn is told that its window is always open,
-//! and the [`Gate`] keeps back what the true window does not admit.
+//! and the gate keeps back what the true window does not admit.
 //!
 //! A law is one file here that implements [`Controller`], one variant of
 //! [`CongestionKind`](crate::settings::CongestionKind) and one line in `registry.rs`. The gate, the
