@@ -6,6 +6,7 @@ mod causes;
 mod clean_link;
 mod delivery;
 mod determinism;
+mod fairness;
 mod hostile;
 mod pairing;
 mod session;

@@ -20,14 +20,16 @@
 //! loss without a queue (a policer, or a queue too short to see) limits the sender to what arrives, and
 //! never to less.
 //!
-//! If cutting the rate again and again does not make the standing queue go away, it is not ours: the path
-//! has become longer, or others keep the queue full. Then that delay becomes the path's own.
+//! If cutting the rate again and again does not make the standing queue go away, it is not ours. Either the path
+//! has become longer: then that delay becomes the path's own. Or somebody else keeps the queue full, which shows in
+//! that it grows while less is sent than had arrived: then there is a **rival** ([`rival`]), and the sender takes
+//! what that would leave to one of its own kind until it is gone.
 //!
 //! # Where it does well and badly
 //!
 //! Well: random loss, bursts, jitter, reordering; thin links behind a deep queue. Badly: it needs about half a second and a round trip
-//! to see a queue, so a sudden drop to half the rate costs that much queue; against a loss-based flow that
-//! keeps a deep queue full it holds its rate rather than winning a share.
+//! to see a queue, so a sudden drop to half the rate costs that much queue; beside a loss-based flow that
+//! keeps a deep queue full it gives way for some five seconds before it knows, and then shares the full queue.
 //!
 //! # Sources
 //!
@@ -37,11 +39,13 @@
 
 mod base;
 mod meter;
+mod rival;
 
 use units::{Span, Time};
 
 use self::base::PathDelay;
 use self::meter::Meter;
+use self::rival::{Gone, Interval, Rival};
 use super::controller::{Acked, Controller, Lost, Sent, Start, WINDOW_BYTES_MAX};
 use crate::pacer::PacingRate;
 
@@ -64,6 +68,13 @@ pub(crate) struct Delay {
     calm: u32,
     /// Cuts in a row that did not help.
     cuts: u32,
+    /// What arrived before the first of these cuts, the shortest delay since, and whether the delay has grown
+    /// from that by more than the threshold.
+    before_cuts: f64,
+    shortest: i64,
+    grew: bool,
+    /// Somebody else who keeps the queue full; sets the rate while it is there.
+    rival: Option<Rival>,
     /// The best rate that arrived lately; what heavy loss, which may be an outage, is measured against.
     best_per_sec: f64,
     /// Intervals that began before this are not judged: they show what was sent before the last cut.
@@ -98,6 +109,10 @@ impl Delay {
             over: 0,
             calm: 0,
             cuts: 0,
+            before_cuts: 0.0,
+            shortest: i64::MAX,
+            grew: false,
+            rival: None,
             best_per_sec: 0.0,
             blind_until: Time::ZERO,
         }
@@ -111,12 +126,20 @@ impl Delay {
         self.samples.sort_unstable();
         let quartile = self.samples[self.samples.len() / 4];
         self.samples.clear();
+        if self.rival.is_some() {
+            self.beside_rival(now, quartile, used_per_sec);
+            return;
+        }
         let queue = self.path.insert(now, quartile);
         self.best_per_sec = (self.best_per_sec * BEST_KEPT).max(self.meter.delivered_per_sec(now));
         if began < self.blind_until {
             return;
         }
         let threshold = self.path.threshold();
+        if self.cuts > 0 {
+            self.shortest = self.shortest.min(quartile);
+            self.grew |= quartile.abs_diff(self.shortest) > threshold.as_nanos();
+        }
         if queue > threshold {
             // A queue that is twice over the threshold is as good as two intervals of evidence.
             self.over += if queue > threshold * 2 { 2 } else { 1 };
@@ -143,13 +166,48 @@ impl Delay {
         if self.cuts > CUTS_MAX {
             // The queue is not ours.
             self.cuts = 0;
-            self.path.restart();
+            if self.grew {
+                self.rival = Some(Rival::new(now, self.before_cuts, self.rtt, self.packet_bytes));
+            } else {
+                self.path.restart();
+            }
             return;
         }
-        let drain = (1.0 - queue.as_secs_f64()).clamp(DRAIN_MIN, DRAIN_MAX);
         let rate_min = self.rate_min();
         let ceiling = self.meter.delivered_per_sec(now).max(rate_min);
-        self.mode = Mode::Limited { bytes_per_sec: (ceiling * drain).max(rate_min), step: STEP_MIN, ceiling };
+        if self.cuts == 1 {
+            (self.before_cuts, self.shortest, self.grew) = (ceiling, i64::MAX, false);
+        }
+        let bytes_per_sec = (ceiling * drain(queue)).max(rate_min);
+        self.mode = Mode::Limited { bytes_per_sec, step: STEP_MIN, ceiling };
+        self.blind_until = now + self.rtt;
+    }
+
+    /// Goes on beside the rival, or alone when it is gone.
+    fn beside_rival(&mut self, now: Time, delay: i64, used_per_sec: f64) {
+        let Some(rival) = &mut self.rival else { return };
+        let seen = Interval {
+            delay,
+            queue: self.path.above(delay),
+            threshold: self.path.threshold(),
+            used_per_sec,
+            delivered_per_sec: self.meter.delivered_per_sec(now),
+            rtt: self.rtt,
+        };
+        let Some(gone) = rival.on_interval(now, &seen) else { return };
+        self.rival = None;
+        let bytes_per_sec = match gone {
+            Gone::Empty(rate) | Gone::Ours(rate) => {
+                self.path.resume(now);
+                rate
+            }
+            Gone::Flat(rate) => {
+                self.path.restart();
+                rate
+            }
+        };
+        let ceiling = bytes_per_sec.max(self.rate_min());
+        self.mode = Mode::Limited { bytes_per_sec: ceiling, step: STEP_MIN, ceiling };
         self.blind_until = now + self.rtt;
     }
 
@@ -194,6 +252,15 @@ impl Delay {
         4.0 * self.packet_bytes as f64 / self.rtt.max(INTERVAL).as_secs_f64()
     }
 
+    /// The rate, once the link has shown one.
+    fn limit(&self) -> Option<f64> {
+        match (&self.rival, self.mode) {
+            (Some(rival), _) => Some(rival.bytes_per_sec(self.rtt)),
+            (None, Mode::Limited { bytes_per_sec, .. }) => Some(bytes_per_sec),
+            (None, Mode::Free { .. }) => None,
+        }
+    }
+
     fn floor(&self) -> u64 {
         2 * self.packet_bytes
     }
@@ -222,6 +289,9 @@ impl Controller for Delay {
         if self.samples.len() < SAMPLES_MAX {
             self.samples.push(delay);
         }
+        if let Some(rival) = &mut self.rival {
+            rival.on_acked(now, acked);
+        }
         if let Mode::Free { window_bytes } = &mut self.mode
             && !acked.app_limited
             && self.over == 0
@@ -239,11 +309,16 @@ impl Controller for Delay {
             // Nothing got through for a long time: what was learnt may be void.
             self.mode = Mode::Free { window_bytes: self.initial_window_bytes };
             self.path.restart();
+            self.rival = None;
+        } else if let Some(rival) = &mut self.rival {
+            rival.on_lost(now, lost);
         }
     }
 
-    fn on_marked(&mut self, now: Time, _sent_at: Time) {
-        if now >= self.blind_until {
+    fn on_marked(&mut self, now: Time, sent_at: Time) {
+        if let Some(rival) = &mut self.rival {
+            rival.on_marked(now, sent_at);
+        } else if now >= self.blind_until {
             self.cut(now, Span::ZERO);
         }
     }
@@ -265,18 +340,23 @@ impl Controller for Delay {
         self.over = 0;
         self.calm = 0;
         self.cuts = 0;
+        self.rival = None;
         self.best_per_sec = 0.0;
         self.blind_until = Time::ZERO;
     }
 
     fn on_packet_size(&mut self, packet_bytes: u64) {
         self.packet_bytes = packet_bytes;
+        if let Some(rival) = &mut self.rival {
+            rival.on_packet_size(packet_bytes);
+        }
     }
 
     fn window_bytes(&self) -> u64 {
-        let window = match self.mode {
-            Mode::Free { window_bytes } => window_bytes,
-            Mode::Limited { bytes_per_sec, .. } => {
+        let window = match (self.mode, self.limit()) {
+            (Mode::Free { window_bytes }, None) => window_bytes,
+            (_, limit) => {
+                let bytes_per_sec = limit.unwrap_or_default();
                 // The pacer holds the rate; the window only bounds what an outage can cost.
                 let reach = self.rtt + WINDOW_SLACK;
                 (bytes_per_sec * reach.as_secs_f64()) as u64 + BURST_BYTES
@@ -290,19 +370,26 @@ impl Controller for Delay {
     }
 
     fn pacing(&self) -> Option<PacingRate> {
-        Some(match self.mode {
-            Mode::Free { window_bytes } => {
+        Some(match (self.mode, self.limit()) {
+            (Mode::Free { window_bytes }, None) => {
                 let per_rtt = window_bytes as f64 / self.rtt.as_secs_f64().max(1e-3);
                 PacingRate { bytes_per_sec: (per_rtt * FREE_GAIN).max(1.0) as u64, burst_bytes: BURST_BYTES }
             }
-            Mode::Limited { bytes_per_sec, .. } => {
-                let bytes_per_sec = bytes_per_sec.max(self.rate_min());
+            (_, limit) => {
+                let bytes_per_sec = limit.unwrap_or_default().max(self.rate_min());
                 let burst = bytes_per_sec * LIMITED_BURST.as_secs_f64();
-                let burst_bytes = (burst as u64).clamp(self.floor(), BURST_BYTES);
+                // What arrives in a burst at a queue that is full is lost.
+                let most = if self.rival.is_some() { self.floor() } else { BURST_BYTES };
+                let burst_bytes = (burst as u64).clamp(self.floor(), most);
                 PacingRate { bytes_per_sec: bytes_per_sec.max(1.0) as u64, burst_bytes }
             }
         })
     }
+}
+
+/// The share of what arrives that empties a queue within a second.
+fn drain(queue: Span) -> f64 {
+    (1.0 - queue.as_secs_f64()).clamp(DRAIN_MIN, DRAIN_MAX)
 }
 
 /// The round trip before one has been seen (RFC 9002 §6.2.2).

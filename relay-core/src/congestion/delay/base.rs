@@ -11,11 +11,18 @@ pub(super) struct PathDelay {
     /// Mean difference between neighbouring quartiles, in nanoseconds.
     scatter: f64,
     sorted: Vec<i64>,
+    /// The path's own delay as it was last reckoned.
+    base: i64,
 }
 
 impl PathDelay {
     pub(super) fn new() -> Self {
-        Self { recent: VecDeque::new(), scatter: SCATTER_FIRST.as_nanos() as f64, sorted: Vec::new() }
+        Self {
+            recent: VecDeque::new(),
+            scatter: SCATTER_FIRST.as_nanos() as f64,
+            sorted: Vec::new(),
+            base: 0,
+        }
     }
 
     /// Forgets the past: what is seen now is the path's own delay.
@@ -42,7 +49,19 @@ impl PathDelay {
         self.sorted.extend(self.recent.iter().map(|(_, quartile)| *quartile));
         let rank = self.sorted.len() / 5;
         let (_, base, _) = self.sorted.select_nth_unstable(rank);
-        Span::from_nanos(u64::try_from(quartile.saturating_sub(*base)).unwrap_or(0))
+        self.base = *base;
+        self.above(quartile)
+    }
+
+    /// How far a quartile lies above the path's own delay as it was last reckoned.
+    pub(super) fn above(&self, quartile: i64) -> Span {
+        Span::from_nanos(u64::try_from(quartile.saturating_sub(self.base)).unwrap_or(0))
+    }
+
+    /// Goes on from that after a time in which it was not reckoned.
+    pub(super) fn resume(&mut self, now: Time) {
+        self.recent.clear();
+        self.recent.push_back((now, self.base));
     }
 
     /// How far above the path's own delay an interval must lie to mean a queue.
