@@ -8,6 +8,7 @@ mod delivery;
 mod determinism;
 mod fairness;
 mod hostile;
+mod links;
 mod pairing;
 mod session;
 mod shipped;
