@@ -48,8 +48,8 @@ const TABLE: &[(CongestionKind, Bounds)] = &[
     (CongestionKind::Cubic, Bounds { lossy_share: 0.1, queue_ms: f64::INFINITY, recovery_s: 6, ..DEFAULT }),
     // It heeds loss like delay, and aims at a queue that a short one does not hold.
     (CongestionKind::Nada, Bounds { clean_share: 0.2, lossy_share: 0.1, queue_ms: 200.0, recovery_s: 10 }),
-    // It aims at a queue, and a backlog raises its aim.
-    (CongestionKind::Scream, Bounds { queue_ms: 300.0, ..DEFAULT }),
+    // It aims at a queue, and raises its aim up to 0.4 s (RFC 8298).
+    (CongestionKind::Scream, Bounds { queue_ms: 400.0, ..DEFAULT }),
     // It grows by 8 % a second at most, so that half a short cell is the way back.
     (CongestionKind::Gcc, Bounds { clean_share: 0.2, lossy_share: 0.2, recovery_s: 30, ..DEFAULT }),
 ];
