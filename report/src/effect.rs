@@ -51,6 +51,11 @@ const MINIMUM: &[(&str, f64)] = &[
     ("overhead", 0.02),
     ("queue-p50", 1.0),
     ("queue-p99", 5.0),
+    // What a second flow on the link pays: a hundredth of a link of some Mbit/s, and the video's own steps.
+    ("bulk-goodput", 0.05),
+    ("bulk-rtt", 5.0),
+    ("bulk-loss", 0.2),
+    ("jain", 0.02),
     // Reasons, in the steps of what they explain.
     ("skipped", 0.5),
     ("expired", 0.5),
