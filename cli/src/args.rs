@@ -46,6 +46,9 @@ pub(crate) enum Verb {
     Check(Check),
     /// Show one finished cell from a run folder
     Show(Show),
+    /// Say what limited one finished cell, with the numbers that say so and what to try
+    #[command(after_long_help = EXPLAIN_EXAMPLES)]
+    Explain(Explain),
     /// Run one finished cell again, check that it comes to the same, and write what happened in it
     #[command(after_long_help = REPLAY_EXAMPLES)]
     Replay(Replay),
@@ -243,6 +246,21 @@ pub(crate) struct Show {
     /// How far before and after that moment [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = span, requires = "at")]
     pub(crate) around: Option<Span>,
+
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// `arcbench explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// A cell: its folder, or its id or the beginning of it, looked up in a run folder
+    pub(crate) cell: String,
+
+    /// The run folder to look in [default: the newest in ./runs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run: Option<PathBuf>,
 
     /// What to print on stdout
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
@@ -616,6 +634,14 @@ fn after_help() -> String {
         exit::TABLE
     )
 }
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  arcbench explain bad-india--before--s1
+  arcbench explain bad-india--before--s1 --format json | jq -r '.findings[0].setting.command'
+
+Findings are ranked by what they cost. Those that cover no others share out all missing and late frames. Each
+number is named with the file and field, or the DuckDB query, that it comes from.";
 
 const REPORT_EXAMPLES: &str = "\
 Examples:

@@ -13,6 +13,7 @@ mod compare;
 mod diagnostics;
 mod doctor;
 mod exit;
+mod explain;
 mod failure;
 mod fates;
 mod gates;
@@ -76,6 +77,7 @@ fn dispatch(verb: Verb) -> Result<Exit, Failure> {
         Verb::List(arguments) => list::run(&arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
+        Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Grid(arguments) => grid::run(&arguments),
         Verb::Cdf(arguments) => cdf::run(&arguments),

@@ -3,8 +3,8 @@
 //! A [`Metric`] says what is looked at and which way is better; a [`Table`] collects it from cells,
 //! profiles down and settings across; [`grid`] writes a table for a terminal, as Markdown or as CSV.
 //! [`mod@reference`] sets a scenario's reference figures beside the results, in the same forms;
-//! [`compare`] judges two sides of the same cells, [`gate`] holds results against limits, and a
-//! [`Sheet`] is any other table. [`page`] makes the HTML report of a whole run, from what [`data`] reads of
+//! [`compare`] judges two sides of the same cells, [`gate`] holds results against limits, [`mod@explain`] says what
+//! limited one cell, and a [`Sheet`] is any other table. [`page`] makes the HTML report of a whole run, from what [`data`] reads of
 //! its folder. Nothing here computes a metric: they all come from `bench`. Nothing here runs a cell or
 //! writes a file, and only [`data`] reads one.
 
@@ -18,6 +18,7 @@ pub mod compare;
 pub mod data;
 pub mod delays;
 mod effect;
+pub mod explain;
 pub mod gate;
 pub mod grid;
 pub mod metric;
