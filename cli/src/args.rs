@@ -224,6 +224,10 @@ pub(crate) struct Check {
     /// What to check.
     #[command(flatten)]
     pub(crate) selection: Selection,
+
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
 }
 
 /// `arcbench show`.
@@ -619,6 +623,26 @@ pub(crate) enum SchemaOf {
     Grid,
     /// What `compare --format json` prints
     Compare,
+    /// What `show --format json` prints
+    Show,
+    /// What `show --at --format json` prints
+    Moments,
+    /// What `explain --format json` prints
+    Explain,
+    /// What `replay --format json` prints
+    Replay,
+    /// What `list --format json` prints
+    List,
+    /// What `check --format json` prints
+    Check,
+    /// What `cdf --format json` prints
+    Cdf,
+    /// What `fates --format json` prints
+    Fates,
+    /// What `doctor --format json` prints
+    Doctor,
+    /// What a command prints with `--format json` in place of its result when it fails
+    Error,
 }
 
 fn after_help() -> String {
@@ -630,7 +654,9 @@ fn after_help() -> String {
          one link of your scenario under five seeds, two metrics\n  \
          arcbench run --duration \"10 s\" --format json | jq '.cells[].all.delivered_ratio'\n      \
          a quick pass, for a program to read\n\n{}\n\n\
-         Data goes to stdout, progress and errors to stderr. NO_COLOR is honoured.",
+         Data goes to stdout, progress and errors to stderr. NO_COLOR is honoured. With `--format json` there is\n\
+         always one object on stdout: the result, or an `arcbench.error` with the exit code, what is wrong and\n\
+         where. `arcbench schema` has the schema of each.",
         exit::TABLE
     )
 }

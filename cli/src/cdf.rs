@@ -8,12 +8,12 @@ use bench::scenario::name_matches;
 use bench::{Cell, CellFolder, Summary};
 use report::cdf::{Curve, PERCENTS, chart, percentiles};
 use report::{Align, Sheet};
-use serde_json::{Map, Value, json};
 
 use crate::args::{Cdf, Format};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::kept::{self, Kept};
+use crate::records::{self, CdfCurve, CdfRecord};
 use crate::{output, show};
 
 /// Reads the frames and prints their distributions.
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Cdf) -> Result<Exit, Failure> {
         Format::Human => human(&groups),
         Format::Markdown => markdown(&groups),
         Format::Csv => csv(&groups),
-        Format::Json => json(&groups, arguments),
+        Format::Json => records::line(&record(&groups, arguments))?,
     })?;
     Ok(Exit::Ok)
 }
@@ -151,19 +151,21 @@ fn csv(groups: &[Group]) -> String {
     sheet.csv()
 }
 
-fn json(groups: &[Group], arguments: &Cdf) -> String {
+fn record(groups: &[Group], arguments: &Cdf) -> CdfRecord {
     let curve = |group: &Group, curve: &Curve| {
-        let delays = PERCENTS.iter().map(|percent| (format!("p{percent}"), json!(curve.delay_ms(*percent))));
-        json!({
-            "profile": group.profile,
-            "settings": curve.name,
-            "produced": curve.produced(),
-            "delivered": curve.delivered(),
-            "delay_all_ms": Value::Object(delays.collect::<Map<_, _>>()),
-        })
+        let delay = |percent: &u32| (format!("p{percent}"), curve.delay_ms(*percent));
+        CdfCurve {
+            profile: group.profile.clone(),
+            settings: curve.name.clone(),
+            produced: curve.produced(),
+            delivered: curve.delivered(),
+            delay_all_ms: PERCENTS.iter().map(delay).collect(),
+        }
     };
-    let curves: Vec<Value> =
-        groups.iter().flat_map(|group| group.curves.iter().map(|of| curve(group, of))).collect();
-    json!({ "schema": "arcbench.cdf", "version": 1, "camera": arguments.camera, "curves": curves })
-        .to_string()
+    CdfRecord {
+        schema: "arcbench.cdf",
+        version: records::VERSION,
+        camera: arguments.camera.clone(),
+        curves: groups.iter().flat_map(|group| group.curves.iter().map(|of| curve(group, of))).collect(),
+    }
 }

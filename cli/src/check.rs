@@ -1,15 +1,56 @@
 //! `arcbench check`: everything that is wrong with a scenario, or that nothing is.
 
-use crate::args::Check;
+use report::{Align, Sheet};
+
+use crate::args::{Check, Format};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{input, output};
+use crate::input::{self, Loaded};
+use crate::list::distinct;
+use crate::output;
+use crate::records::{self, CheckRecord};
 
 /// Loads the scenario as `run` would, and says what it found.
 pub(crate) fn run(arguments: &Check) -> Result<Exit, Failure> {
     let loaded = input::load(&arguments.selection)?;
     let count = loaded.cells.len();
-    let cells = if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
-    output::data(&format!("ok: {} is {cells}", loaded.name))?;
+    match arguments.format {
+        Format::Human => {
+            let cells = if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
+            output::data(&format!("ok: {} is {cells}", loaded.name))?;
+        }
+        Format::Json => output::data(&records::line(&record(&loaded))?)?,
+        Format::Markdown => output::data(&sheet(&loaded).markdown())?,
+        Format::Csv => output::data(&sheet(&loaded).csv())?,
+    }
     Ok(Exit::Ok)
+}
+
+fn record(loaded: &Loaded) -> CheckRecord {
+    let cells = &loaded.cells;
+    CheckRecord {
+        schema: "arcbench.check",
+        version: records::VERSION,
+        ok: true,
+        scenario: loaded.name.clone(),
+        cells: cells.len(),
+        profiles: distinct(cells, |cell| cell.profile.name.clone()),
+        settings: distinct(cells, |cell| cell.settings_name.clone()),
+        seeds: distinct(cells, |cell| cell.seed.to_string()),
+    }
+}
+
+fn sheet(loaded: &Loaded) -> Sheet {
+    let CheckRecord { scenario, cells, profiles, settings, seeds, .. } = record(loaded);
+    let left = Align::Left;
+    let columns = [
+        ("scenario", left),
+        ("cells", Align::Right),
+        ("profiles", left),
+        ("settings", left),
+        ("seeds", left),
+    ];
+    let mut sheet = Sheet::new(columns);
+    sheet.row([scenario, cells.to_string(), profiles.join(" "), settings.join(" "), seeds.join(" ")]);
+    sheet
 }

@@ -4,10 +4,12 @@ use std::io::IsTerminal;
 use std::ops::Range;
 
 use bench::netmodel::document::Problem;
+use bench::scenario::SourceProblems;
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::records::ProblemRecord;
 
 /// Everything that is wrong in one text, rendered.
 pub(crate) fn render(name: &str, text: &str, wrong: &[Problem]) -> String {
@@ -49,6 +51,26 @@ fn render_with(name: &str, text: &str, wrong: &[Problem], theme: GraphicalTheme)
         let _ = handler.render_report(&mut out, report.as_ref());
     }
     out
+}
+
+/// Everything that is wrong in several texts, as one failure.
+pub(crate) fn failure(sources: &[SourceProblems]) -> Failure {
+    let reports: Vec<String> =
+        sources.iter().map(|source| render(&source.name, &source.text, &source.problems)).collect();
+    let problems =
+        sources.iter().flat_map(|source| source.problems.iter().map(move |problem| record(source, problem)));
+    Failure::report(reports.join("\n")).problems(problems.collect())
+}
+
+fn record(source: &SourceProblems, problem: &Problem) -> ProblemRecord {
+    let place = source.line_column(problem);
+    ProblemRecord {
+        file: source.name.clone(),
+        line: place.map(|(line, _)| line),
+        column: place.map(|(_, column)| column),
+        message: problem.message.clone(),
+        help: problem.help.clone(),
+    }
 }
 
 /// `span`, made to fit `text` and to hold at least one byte where there is one.

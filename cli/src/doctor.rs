@@ -7,12 +7,12 @@ use std::path::Path;
 use realbench::doctor::{Capability, CapabilityState};
 use realbench::net::enter_user_namespace;
 use report::{Align, Sheet};
-use serde_json::{Value, json};
 
 use crate::args::{Doctor, Format, Selection};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::host::{Build, Host};
+use crate::records::{self, BuildRecord, DoctorCheck, DoctorRecord};
 use crate::{input, meter, output, place};
 
 /// Looks at the machine and says what it found.
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Doctor) -> Result<Exit, Failure> {
     checks.extend(realbench::doctor::doctor(&privileges).into_iter().map(real_mode));
     match arguments.format {
         Format::Human => output::data(&human(&checks))?,
-        Format::Json => output::data(&json(&host, &checks).to_string())?,
+        Format::Json => output::data(&records::line(&record(&host, &checks))?)?,
         Format::Markdown => output::data(&sheet(&checks).markdown())?,
         Format::Csv => output::data(&sheet(&checks).csv())?,
     }
@@ -142,20 +142,25 @@ fn sheet(checks: &[Check]) -> Sheet {
     sheet
 }
 
-fn json(host: &Host, checks: &[Check]) -> Value {
+fn record(host: &Host, checks: &[Check]) -> DoctorRecord {
     let build = Build::this();
-    let checks: Vec<Value> = checks
-        .iter()
-        .map(|check| json!({ "name": check.name, "state": check.state.word(), "text": check.text }))
-        .collect();
-    json!({
-        "schema": "arcbench.doctor",
-        "version": 1,
-        "arcbench": { "version": build.version, "commit": build.commit, "rustc": build.rustc,
-                      "profile": build.profile },
-        "host": host.facts(),
-        "checks": checks,
-    })
+    let check = |check: &Check| DoctorCheck {
+        name: check.name.to_owned(),
+        state: check.state.word().to_owned(),
+        text: check.text.clone(),
+    };
+    DoctorRecord {
+        schema: "arcbench.doctor",
+        version: records::VERSION,
+        arcbench: BuildRecord {
+            version: build.version.to_owned(),
+            commit: build.commit.map(str::to_owned),
+            rustc: build.rustc.to_owned(),
+            profile: build.profile.to_owned(),
+        },
+        host: host.facts(),
+        checks: checks.iter().map(check).collect(),
+    }
 }
 
 /// Long enough for the connections to come up and some frames to cross.

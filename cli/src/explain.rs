@@ -11,6 +11,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::kept_cell::KeptCell;
 use crate::output::{self, quoted};
+use crate::records;
 
 /// Finds the cell and explains it.
 pub(crate) fn run(arguments: &Explain) -> Result<Exit, Failure> {
@@ -18,14 +19,17 @@ pub(crate) fn run(arguments: &Explain) -> Result<Exit, Failure> {
     let explanation = of(&kept)?;
     match arguments.format {
         Format::Human => output::data(&human(&explanation, output::columns()))?,
-        Format::Json => output::data(&serde_json::to_string(&explanation).map_err(|error| {
-            // Plain data with text keys becomes JSON; if it ever does not, that is a defect.
-            Failure::unexpected(format!("writing the explanation as JSON: {error}"))
-        })?)?,
+        Format::Json => output::data(&records::line(&explanation)?)?,
         Format::Markdown => {
-            output::data(&format!("{}\n{}", findings(&explanation).markdown(), evidence(&explanation).markdown()))?;
+            output::data(&format!(
+                "{}\n{}",
+                findings(&explanation).markdown(),
+                evidence(&explanation).markdown()
+            ))?;
         }
-        Format::Csv => output::data(&format!("{}\n{}", findings(&explanation).csv(), evidence(&explanation).csv()))?,
+        Format::Csv => {
+            output::data(&format!("{}\n{}", findings(&explanation).csv(), evidence(&explanation).csv()))?
+        }
     }
     Ok(Exit::Ok)
 }
@@ -56,8 +60,9 @@ fn of(kept: &KeptCell) -> Result<Explanation, Failure> {
 fn human(explanation: &Explanation, columns: usize) -> String {
     let Explanation { cell, produced, missing, late, frozen_s, freezes, findings, .. } = explanation;
     let mut out = format!(
-        "{cell}\n  {produced} frames: {missing} missing, {late} late; pictures stood for {frozen_s:.2} s in {freezes} freezes, \
-         added up over cameras\n"
+        "{cell}\n  {produced} frames: {missing} missing, {late} late; pictures stood for {frozen_s:.2} s in {}, \
+         added up over cameras\n",
+        in_freezes(*freezes)
     );
     for (index, finding) in findings.iter().enumerate() {
         let _ = writeln!(out, "\n{}. {}", index + 1, finding.what.name());
@@ -80,7 +85,10 @@ fn human(explanation: &Explanation, columns: usize) -> String {
             wrapped(
                 &mut out,
                 "   ",
-                &format!("try {} = {} in place of {}: {}", setting.key, setting.value, setting.now, setting.why),
+                &format!(
+                    "try {} = {} in place of {}: {}",
+                    setting.key, setting.value, setting.now, setting.why
+                ),
                 columns,
             );
             let _ = writeln!(out, "   try: {}", setting.command);
@@ -95,12 +103,19 @@ fn cost(finding: &Finding) -> Option<String> {
     if missing + late + freezes == 0 && covers.is_empty() {
         return None;
     }
-    let mut text = format!("cost: {missing} frames missing, {late} late; {frozen_s:.2} s frozen in {freezes} freezes");
+    let mut text = format!(
+        "cost: {missing} frames missing, {late} late; {frozen_s:.2} s frozen in {}",
+        in_freezes(*freezes)
+    );
     if !covers.is_empty() {
         let names: Vec<&str> = covers.iter().copied().map(Kind::name).collect();
         let _ = write!(text, " (counted under {} too)", names.join(", "));
     }
     Some(text)
+}
+
+fn in_freezes(count: u64) -> String {
+    if count == 1 { "1 freeze".to_owned() } else { format!("{count} freezes") }
 }
 
 fn value(fact: &Fact) -> String {
@@ -114,10 +129,13 @@ fn value(fact: &Fact) -> String {
 
 /// Where a fact stands; queries are in the other formats, being long.
 fn place(fact: &Fact) -> String {
-    fact.field.as_ref().map_or_else(|| fact.file.clone(), |field| {
-        let file = fact.file.rsplit('/').next().unwrap_or(&fact.file);
-        format!("{file}: {field}")
-    })
+    fact.field.as_ref().map_or_else(
+        || fact.file.clone(),
+        |field| {
+            let file = fact.file.rsplit('/').next().unwrap_or(&fact.file);
+            format!("{file}: {field}")
+        },
+    )
 }
 
 /// `text` in lines of at most `columns` that begin with `indent`.

@@ -1,6 +1,8 @@
 //! Why a command stopped, and what its reader can do about it.
 
 use crate::exit::Exit;
+use crate::output;
+use crate::records::{self, ErrorRecord, ProblemRecord};
 
 /// What ends a command early: the exit code, what is wrong, and what to try.
 #[derive(Debug)]
@@ -13,27 +15,47 @@ pub(crate) struct Failure {
     pub(crate) help: Option<String>,
     /// Whether `message` is a whole report that needs no `error:` before it.
     pub(crate) rendered: bool,
+    /// What is wrong in files, one by one, where it is that.
+    pub(crate) problems: Vec<ProblemRecord>,
 }
 
 impl Failure {
     /// The command line, or what it names, is wrong.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Usage, message: message.into(), help: None, rendered: false }
+        Self { exit: Exit::Usage, message: message.into(), help: None, rendered: false, problems: Vec::new() }
     }
 
     /// Something that should not happen.
     pub(crate) fn unexpected(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Unexpected, message: message.into(), help: None, rendered: false }
+        Self {
+            exit: Exit::Unexpected,
+            message: message.into(),
+            help: None,
+            rendered: false,
+            problems: Vec::new(),
+        }
     }
 
     /// The matrix is empty.
     pub(crate) fn nothing_selected(message: impl Into<String>) -> Self {
-        Self { exit: Exit::NothingSelected, message: message.into(), help: None, rendered: false }
+        Self {
+            exit: Exit::NothingSelected,
+            message: message.into(),
+            help: None,
+            rendered: false,
+            problems: Vec::new(),
+        }
     }
 
     /// Wrong input, already rendered as a report with file, line and caret.
     pub(crate) fn report(text: String) -> Self {
-        Self { exit: Exit::Usage, message: text, help: None, rendered: true }
+        Self { exit: Exit::Usage, message: text, help: None, rendered: true, problems: Vec::new() }
+    }
+
+    /// The same, with each thing that is wrong by itself.
+    pub(crate) fn problems(mut self, problems: Vec<ProblemRecord>) -> Self {
+        self.problems = problems;
+        self
     }
 
     /// The same, with something to try.
@@ -54,6 +76,28 @@ impl Failure {
             None => head,
         }
     }
+}
+
+/// Whether the command line asks for JSON, by which a failure is to be told too. It is asked of the words
+/// themselves, since what is wrong may be the command line.
+pub(crate) fn json_wanted() -> bool {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    words.iter().any(|word| word == "--format=json")
+        || words.windows(2).any(|pair| pair == ["--format", "json"])
+}
+
+/// Prints `failure` as the one object on stdout, in place of the result that there is not.
+pub(crate) fn print_json(failure: &Failure) {
+    let record = ErrorRecord {
+        schema: "arcbench.error",
+        version: records::VERSION,
+        exit_code: failure.exit as u8,
+        message: failure.message.trim_end().to_owned(),
+        help: failure.help.clone(),
+        problems: failure.problems.clone(),
+    };
+    // It is on stderr in words; nobody is left to tell if this fails.
+    let _ = records::line(&record).and_then(|line| output::data(&line));
 }
 
 #[cfg(test)]

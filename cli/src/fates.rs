@@ -6,17 +6,18 @@ use std::sync::Arc;
 
 use bench::Direction;
 use bench::netmodel::{Profile, Verdict};
+use bench::scenario::SourceProblems;
 use bench::units::Span;
 use realbench::fates::{
     Fate, Fates, FatesOptions, IP_BYTES_MAX, IP_BYTES_MIN, by_backend, by_model, differences,
 };
 use realbench::net::enter_user_namespace;
 use report::{Align, Sheet};
-use serde_json::{Value, json};
 
 use crate::args::{self, FateBackend, Format, Selection};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::records::{self, BackendRecord, FateRecord, FatesRecord, LagRecord, LinkReportRecord};
 use crate::{diagnostics, input, output, text_file};
 
 /// Sends the packets by every backend that is asked for, and compares.
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: &args::Fates) -> Result<Exit, Failure> {
     }
     match arguments.format {
         Format::Human => output::data(&human(&options, &columns))?,
-        Format::Json => output::data(&json(arguments, &options, &columns).to_string())?,
+        Format::Json => output::data(&records::line(&record(arguments, &options, &columns))?)?,
         Format::Markdown => output::data(&sheet(&options, &columns).markdown())?,
         Format::Csv => output::data(&sheet(&options, &columns).csv())?,
     }
@@ -100,8 +101,9 @@ fn read(path: &str) -> Result<Profile, Failure> {
     let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
     let folder = Path::new(path).parent().map(Path::to_owned).unwrap_or_default();
     let load = |name: &str| text_file::read(&folder.join(name)).ok();
-    Profile::parse_with(&stem, &text, &load)
-        .map_err(|problems| Failure::report(diagnostics::render(path, &text, &problems)))
+    Profile::parse_with(&stem, &text, &load).map_err(|problems| {
+        diagnostics::failure(&[SourceProblems { name: path.to_owned(), text: text.clone(), problems }])
+    })
 }
 
 fn human(options: &FatesOptions, columns: &[Column]) -> String {
@@ -176,49 +178,47 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-fn json(arguments: &args::Fates, options: &FatesOptions, columns: &[Column]) -> Value {
-    let backends: Vec<Value> = columns
-        .iter()
-        .map(|column| {
-            let fate = |fate: &Fate| {
-                json!({
-                    "sent_us": fate.sent.as_nanos() as f64 / 1e3,
-                    "fate": word(fate.verdict),
-                    "delay_us": fate.delay.map(|delay| delay.as_nanos() as f64 / 1e3),
-                })
-            };
-            json!({
-                "backend": column.name,
-                "exact": column.fates.exact,
-                "fates": column.fates.fates.iter().map(fate).collect::<Vec<_>>(),
-                "differences": column.differences,
-                "report": column.fates.report.as_ref().map(report),
-            })
-        })
-        .collect();
-    json!({
-        "schema": "arcbench.fates",
-        "version": 1,
-        "profile": options.profile.name,
-        "seed": arguments.seed.to_string(),
-        "direction": options.direction.name(),
-        "equal": columns.iter().all(|column| column.differences.is_empty()),
-        "backends": backends,
-    })
+fn record(arguments: &args::Fates, options: &FatesOptions, columns: &[Column]) -> FatesRecord {
+    let fate = |fate: &Fate| FateRecord {
+        sent_us: fate.sent.as_nanos() as f64 / 1e3,
+        fate: word(fate.verdict),
+        delay_us: fate.delay.map(|delay| delay.as_nanos() as f64 / 1e3),
+    };
+    let backend = |column: &Column| BackendRecord {
+        backend: column.name.to_owned(),
+        exact: column.fates.exact,
+        fates: column.fates.fates.iter().map(fate).collect(),
+        differences: column.differences.clone(),
+        report: column.fates.report.as_ref().map(report),
+    };
+    FatesRecord {
+        schema: "arcbench.fates",
+        version: records::VERSION,
+        profile: options.profile.name.clone(),
+        seed: arguments.seed.to_string(),
+        direction: options.direction.name().to_owned(),
+        equal: columns.iter().all(|column| column.differences.is_empty()),
+        backends: columns.iter().map(backend).collect(),
+    }
 }
 
-fn report(report: &realbench::link::LinkReport) -> Value {
-    let lag = |lag: realbench::link::Lag| json!({ "count": lag.count, "p50": lag.us_p50, "p99": lag.us_p99, "max": lag.us_max });
-    json!({
-        "release_lag_us": lag(report.release_lag),
-        "arrival_lag_us": lag(report.arrival_lag),
-        "strays": report.strays,
-        "socket_drops": report.socket_drops,
-        "send_failures": report.send_failures,
-        "cpu_s": report.cpu.as_secs_f64(),
-        "wall_s": report.wall.as_secs_f64(),
-        "notes": report.notes,
-    })
+fn report(report: &realbench::link::LinkReport) -> LinkReportRecord {
+    let lag = |lag: realbench::link::Lag| LagRecord {
+        count: lag.count,
+        p50: lag.us_p50,
+        p99: lag.us_p99,
+        max: lag.us_max,
+    };
+    LinkReportRecord {
+        release_lag_us: lag(report.release_lag),
+        arrival_lag_us: lag(report.arrival_lag),
+        strays: report.strays,
+        socket_drops: report.socket_drops,
+        send_failures: report.send_failures,
+        cpu_s: report.cpu.as_secs_f64(),
+        wall_s: report.wall.as_secs_f64(),
+        notes: report.notes.clone(),
+    }
 }
 
 /// A longer one would make a command that does not end.

@@ -1,7 +1,10 @@
 //! `arcbench grid`: the grid of a run that was kept, as `arcbench run` prints it.
 
+use std::path::Path;
+
 use bench::Summary;
 use bench::metrics::GateRow;
+use bench::metrics::summary::Status;
 use bench::scenario::Reference;
 use report::{Comparison, Metric, Shape, Table, grid};
 
@@ -28,12 +31,38 @@ pub(crate) fn run(arguments: &args::Grid) -> Result<Exit, Failure> {
         gates: &judged,
     };
     output::data(&result.render(arguments.format, &metrics)?)?;
+    if arguments.format == Format::Human
+        && let Some(next) = closer(&kept.path, &kept.summaries)
+    {
+        output::note(&next);
+    }
     let open = kept.cells.len() - kept.summaries.len();
     if open > 0 {
         output::note(&format!("{open} of {} cells have not been run", kept.cells.len()));
     }
     let failed = gates::tell(&judged, false, |profile, settings, seed| kept.replay(profile, settings, seed));
     Ok(if failed { Exit::GateFailed } else { Exit::Ok })
+}
+
+/// Where to look next: the cell with the most frozen video, then the fewest frames delivered, unless there is
+/// nothing to see in any.
+pub(crate) fn closer(run: &Path, summaries: &[Summary]) -> Option<String> {
+    let done = summaries.iter().filter(|cell| cell.status == Status::Ok);
+    let frozen = |cell: &Summary| cell.all.frozen_s_per_min.unwrap_or(0.0);
+    let delivered = |cell: &Summary| cell.all.delivered_ratio.unwrap_or(1.0);
+    let worse = |a: &&Summary, b: &&Summary| {
+        frozen(a).total_cmp(&frozen(b)).then_with(|| delivered(b).total_cmp(&delivered(a)))
+    };
+    // Of equals the first.
+    let worst = done.rev().max_by(worse)?;
+    if frozen(worst) == 0.0 && delivered(worst) >= 1.0 {
+        return None;
+    }
+    let folder = output::quoted(&run.join("cells").join(&worst.cell).display().to_string());
+    Some(format!(
+        "most frozen video: {}\n  look: arcbench show {folder}\n  why: arcbench explain {folder}",
+        worst.cell
+    ))
 }
 
 /// The metrics that were asked for.

@@ -141,9 +141,7 @@ fn overrides(selection: &Selection) -> Overrides {
 
 /// Everything that is wrong as one report.
 fn failure(errors: &ScenarioErrors) -> Failure {
-    let reports =
-        errors.sources.iter().map(|source| diagnostics::render(&source.name, &source.text, &source.problems));
-    let report = Failure::report(reports.collect::<Vec<_>>().join("\n"));
+    let report = diagnostics::failure(&errors.sources);
     match errors.kind {
         ErrorKind::Invalid => report,
         ErrorKind::NothingSelected => Failure { exit: Exit::NothingSelected, ..report },

@@ -50,10 +50,8 @@ impl Kept {
             Failure::usage(format!("`{}` is no run folder: {reason}", folder.display()))
                 .help("a run folder is what `arcbench run` leaves, in ./runs where it is not told otherwise")
         })?;
-        let scenario = Scenario::parse(&shown, &text, &|_| None).map_err(|errors| {
-            let reports = errors.sources.iter().map(|s| diagnostics::render(&s.name, &s.text, &s.problems));
-            Failure::report(reports.collect::<Vec<_>>().join("\n"))
-        })?;
+        let scenario = Scenario::parse(&shown, &text, &|_| None)
+            .map_err(|errors| diagnostics::failure(&errors.sources))?;
         let cells = scenario.cells();
         let manifest = text_file::read(&folder.join(MANIFEST)).ok();
         let manifest = manifest.and_then(|text| serde_json::from_str::<Manifest>(&text).ok());

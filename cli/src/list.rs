@@ -5,20 +5,20 @@ use std::fmt::Write as _;
 use bench::relay_core::settings::{Fec, FecAmount, FecKind, Settings};
 use bench::{Cell, Workload};
 use report::{Align, Sheet};
-use serde_json::json;
 
 use crate::args::{Format, List};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::{self, Loaded};
 use crate::output;
+use crate::records::{self, ListRecord, ListedCell};
 
 /// Loads the scenario and prints its cells.
 pub(crate) fn run(arguments: &List) -> Result<Exit, Failure> {
     let loaded = input::load(&arguments.selection)?;
     match arguments.format {
         Format::Human => output::data(&human(&loaded))?,
-        Format::Json => output::data(&json(&loaded).to_string())?,
+        Format::Json => output::data(&records::line(&record(&loaded))?)?,
         Format::Markdown => output::data(&sheet(&loaded).markdown())?,
         Format::Csv => output::data(&sheet(&loaded).csv())?,
     }
@@ -72,26 +72,25 @@ fn sheet(loaded: &Loaded) -> Sheet {
     sheet
 }
 
-fn json(loaded: &Loaded) -> serde_json::Value {
-    let cells: Vec<_> = loaded
-        .cells
-        .iter()
-        .map(|cell| {
-            json!({
-                "cell": cell.id(),
-                "profile": cell.profile.name,
-                "settings": cell.settings_name,
-                "seed": cell.seed.to_string(),
-                "duration_s": cell.duration.as_secs_f64(),
-                "packets_estimated": packets_estimated(cell),
-            })
-        })
-        .collect();
-    json!({ "schema": "arcbench.list", "version": 1, "scenario": loaded.name, "cells": cells })
+fn record(loaded: &Loaded) -> ListRecord {
+    let cell = |cell: &Cell| ListedCell {
+        cell: cell.id(),
+        profile: cell.profile.name.clone(),
+        settings: cell.settings_name.clone(),
+        seed: cell.seed.to_string(),
+        duration_s: cell.duration.as_secs_f64(),
+        packets_estimated: packets_estimated(cell),
+    };
+    ListRecord {
+        schema: "arcbench.list",
+        version: records::VERSION,
+        scenario: loaded.name.clone(),
+        cells: loaded.cells.iter().map(cell).collect(),
+    }
 }
 
 /// What differs between cells, in the order of the cells.
-fn distinct(cells: &[Cell], of: impl Fn(&Cell) -> String) -> Vec<String> {
+pub(crate) fn distinct(cells: &[Cell], of: impl Fn(&Cell) -> String) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in cells.iter().map(of) {
         if !names.contains(&name) {

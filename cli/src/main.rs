@@ -30,6 +30,7 @@ mod output;
 mod place;
 mod process;
 mod progress;
+mod records;
 mod reference;
 mod replay;
 mod report_page;
@@ -56,6 +57,9 @@ fn main() -> ExitCode {
             // Help and version are data on stdout; a usage error goes to stderr. Nobody is left to
             // tell if that fails.
             let _ = error.print();
+            if error.use_stderr() && failure::json_wanted() {
+                failure::print_json(&Failure::usage(error.render().to_string().trim_end().to_owned()));
+            }
             return if error.use_stderr() { Exit::Usage } else { Exit::Ok }.into();
         }
     };
@@ -66,6 +70,9 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) => {
             output::note(&failure.text());
+            if failure::json_wanted() {
+                failure::print_json(&failure);
+            }
             failure.exit.into()
         }
     }

@@ -185,6 +185,9 @@ impl Job {
         let (ended, total) = (outcome.summaries.len(), self.loaded.cells.len());
         if !arguments.quiet {
             output::note(&self.footer(outcome));
+            if let Some(next) = grid::closer(self.folder.path(), &outcome.summaries) {
+                output::note(&next);
+            }
         }
         if let Some(error) = &outcome.unwritten {
             return Err(Failure::unexpected(format!("a result could not be kept: {error}")).help(format!(

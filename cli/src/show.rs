@@ -12,7 +12,8 @@ use crate::diagnostics::unreadable;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::kept_cell::{self, KeptCell};
-use crate::{cell_text, output, place, replay, standstill, text_file, timeline};
+use crate::output::quoted;
+use crate::{cell_text, output, place, records, replay, standstill, text_file, timeline};
 
 /// Finds the cell and prints its summary.
 pub(crate) fn run(arguments: &Show) -> Result<Exit, Failure> {
@@ -20,7 +21,10 @@ pub(crate) fn run(arguments: &Show) -> Result<Exit, Failure> {
         let kept = KeptCell::find(&arguments.cell, arguments.run.as_deref())?;
         let (window, moments) = replay::at::look(&kept, at, arguments.around.unwrap_or(AROUND))?;
         let cell = &kept.summary.cell;
-        let text = timeline::moments(cell, window.from_ns, window.to_ns, &moments, arguments.format);
+        let mut text = timeline::moments(cell, window.from_ns, window.to_ns, &moments, arguments.format)?;
+        if arguments.format == Format::Human {
+            text.push_str(&closer(&kept, window.from_ns, window.to_ns));
+        }
         return output::data(&text).map(|()| Exit::Ok);
     }
     let file = find(&arguments.cell, arguments.run.as_deref())?;
@@ -29,17 +33,30 @@ pub(crate) fn run(arguments: &Show) -> Result<Exit, Failure> {
     let seconds = || kept_cell::seconds(file.parent().unwrap_or(Path::new(""))).unwrap_or_default();
     match arguments.format {
         Format::Human => {
+            let folder = quoted(&file.parent().unwrap_or(Path::new("")).display().to_string());
             let over_time = timeline::sparklines(&seconds(), output::columns()) + &standstill::text(&file);
-            output::data(&format!("{}{over_time}\n  file: {shown}", cell_text::human(&summary)))?;
+            output::data(&format!(
+                "{}{over_time}\n  why: arcbench explain {folder}\n  file: {shown}",
+                cell_text::human(&summary)
+            ))?;
         }
         Format::Markdown => output::data(&timeline::seconds(&seconds()).markdown())?,
         Format::Csv => output::data(&timeline::seconds(&seconds()).csv())?,
-        Format::Json => output::data(&serde_json::to_string(&summary).map_err(|error| {
-            // Plain data with text keys becomes JSON; if it ever does not, that is a defect.
-            Failure::unexpected(format!("writing the summary as JSON: {error}"))
-        })?)?,
+        Format::Json => output::data(&records::cell(&summary)?)?,
     }
     Ok(Exit::Ok)
+}
+
+/// The commands that look closer at a window of a cell than words do.
+fn closer(kept: &KeptCell, from_ns: u64, to_ns: u64) -> String {
+    let folder = quoted(&kept.folder.display().to_string());
+    let last = kept.cell.duration.as_nanos().saturating_sub(1) / SECOND_NS;
+    let from = (from_ns / SECOND_NS).min(last);
+    let to = to_ns.div_ceil(SECOND_NS).max(from + 1);
+    format!(
+        "\n  the life of these frames: arcbench replay {folder} --trace trace-{from}s.json --from {from}s --to {to}s\n  \
+         every packet by its number: arcbench replay {folder} --packets packets.tsv\n"
+    )
 }
 
 /// The summary in `file`.
@@ -121,6 +138,7 @@ pub(crate) fn newest(runs: &Path) -> Option<PathBuf> {
 pub(crate) const SUMMARY: &str = "summary.json";
 /// Where a run folder keeps its cells.
 const CELLS: &str = "cells";
+const SECOND_NS: u64 = 1_000_000_000;
 /// How far around a moment it is told what happened.
 const AROUND: Span = Span::from_secs(1);
 /// Ids named in an error before it says how many more there are.

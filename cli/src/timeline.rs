@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use bench::SecondRow;
-use serde_json::json;
 
 use crate::args::Format;
+use crate::failure::Failure;
+use crate::records::{self, MomentRecord, MomentsRecord};
 use crate::replay::at::Entry;
 
 /// A table of texts with its head, for Markdown and CSV.
@@ -40,10 +41,16 @@ impl Rows {
 }
 
 /// The moments around one, in `format`.
-pub(crate) fn moments(cell: &str, from_ns: u64, to_ns: u64, entries: &[Entry], format: Format) -> String {
+pub(crate) fn moments(
+    cell: &str,
+    from_ns: u64,
+    to_ns: u64,
+    entries: &[Entry],
+    format: Format,
+) -> Result<String, Failure> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let (from, to) = (seconds(from_ns), seconds(to_ns));
-    match format {
+    let text = match format {
         Format::Human => {
             let mut out = format!("{cell}\n  {from:.3} s to {to:.3} s of the traffic\n\n");
             let _ = writeln!(out, "  {:>10}  {:<7} what happened", "time, s", "");
@@ -53,15 +60,19 @@ pub(crate) fn moments(cell: &str, from_ns: u64, to_ns: u64, entries: &[Entry], f
             out
         }
         Format::Json => {
-            let entries: Vec<_> = entries
-                .iter()
-                .map(
-                    |Entry { at_ns, what, text }| json!({"t_s": seconds(*at_ns), "what": what, "text": text}),
-                )
-                .collect();
-            let object = json!({"schema": "arcbench.moments", "version": 1, "cell": cell, "from_s": from,
-                "to_s": to, "moments": entries});
-            object.to_string()
+            let moment = |Entry { at_ns, what, text }: &Entry| MomentRecord {
+                t_s: seconds(*at_ns),
+                what,
+                text: text.clone(),
+            };
+            records::line(&MomentsRecord {
+                schema: "arcbench.moments",
+                version: records::VERSION,
+                cell: cell.to_owned(),
+                from_s: from,
+                to_s: to,
+                moments: entries.iter().map(moment).collect(),
+            })?
         }
         Format::Markdown | Format::Csv => {
             let head = ["t_s", "what", "text"].map(str::to_owned).to_vec();
@@ -71,7 +82,8 @@ pub(crate) fn moments(cell: &str, from_ns: u64, to_ns: u64, entries: &[Entry], f
             let rows = Rows { head, rows: entries.iter().map(row).collect() };
             if format == Format::Csv { rows.csv() } else { rows.markdown() }
         }
-    }
+    };
+    Ok(text)
 }
 
 /// The seconds as a table.

@@ -28,6 +28,7 @@ use crate::args::{Crypto, Format, Replay};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::kept_cell::KeptCell;
+use crate::records::{self, ReplayRecord, WrittenRecord};
 use crate::{interrupt, output};
 
 use self::spans::Window;
@@ -134,22 +135,32 @@ fn report(
             let mut text = format!("{}\n  the same: trace hash {}\n", summary.cell, summary.trace_hash);
             for Written { what, path, bytes, events } in written {
                 let size = size(*bytes);
-                let _ = writeln!(text, "  {what}: {} ({events} {}, {size})", path.display(), unit(what));
+                let _ = writeln!(
+                    text,
+                    "  {what}: {} ({events} {}, {size}){}",
+                    path.display(),
+                    unit(what),
+                    opens(what)
+                );
             }
             output::data(&text)?;
         }
         Format::Json => {
-            let written: Vec<serde_json::Value> = written
-                .iter()
-                .map(|Written { what, path, bytes, events }| {
-                    serde_json::json!({"what": what, "path": path.display().to_string(), "bytes": bytes, "events": events})
-                })
-                .collect();
-            let object = serde_json::json!({
-                "schema": "arcbench.replay", "version": 1, "cell": kept.summary.cell, "same": true,
-                "trace_hash": summary.trace_hash, "packets": summary.packets, "written": written,
-            });
-            output::data(&object.to_string())?;
+            let file = |Written { what, path, bytes, events }: &Written| WrittenRecord {
+                what: (*what).to_owned(),
+                path: path.display().to_string(),
+                bytes: *bytes,
+                events: *events,
+            };
+            output::data(&records::line(&ReplayRecord {
+                schema: "arcbench.replay",
+                version: records::VERSION,
+                cell: kept.summary.cell.clone(),
+                same: true,
+                trace_hash: summary.trace_hash.clone(),
+                packets: summary.packets,
+                written: written.iter().map(file).collect(),
+            })?)?;
         }
         Format::Markdown => output::data(&sheet(written).markdown())?,
         Format::Csv => output::data(&sheet(written).csv())?,
@@ -177,6 +188,17 @@ fn unit(what: &str) -> &'static str {
         "pcap" => "packets",
         "keylog" => "secrets",
         _ => "events",
+    }
+}
+
+/// What reads it.
+fn opens(what: &str) -> &'static str {
+    match what {
+        "trace" => "; open it at https://ui.perfetto.dev",
+        "qlog" => "; open it at https://qvis.quictools.info",
+        "pcap" => "; open it with Wireshark",
+        "packets" => "; its columns are in docs/replay.md",
+        _ => "",
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 mod compare;
 mod errors;
+mod explain;
 mod processes;
 mod replay;
 mod runs;
@@ -113,6 +114,7 @@ fn help_shows_verbs_exit_codes_and_examples() {
         "list",
         "check",
         "show",
+        "explain",
         "replay",
         "grid",
         "cdf",
@@ -169,7 +171,10 @@ fn completions_are_scripts() {
 
 #[test]
 fn schemas_are_schemas() {
-    for of in ["scenario", "profile", "settings", "grid", "compare"] {
+    let files = ["scenario", "profile", "settings"];
+    let outputs =
+        ["grid", "compare", "show", "moments", "explain", "replay", "list", "check", "cdf", "fates"];
+    for of in [&files[..], &outputs, &["doctor", "error"]].concat() {
         let schema = Sandbox::new().run(&["schema", of]).ok().json();
         assert!(schema["properties"].is_object(), "{of}: {schema}");
     }

@@ -2,6 +2,7 @@
 
 use bench::Cause;
 use bench::relay_core::settings::{CongestionFeedback, CongestionKind, FecAmount, FecKind, LossMeasure};
+use bench::statistics::rounded;
 
 use super::facts::Facts;
 use super::record::{Fact, Finding, Kind, Suggestion};
@@ -27,7 +28,13 @@ struct Part {
 }
 
 const PARTS: &[Part] = &[
-    Part { kind: Kind::Connection, causes: &[Cause::NotConnected], says: connection, delay: None, setting: none },
+    Part {
+        kind: Kind::Connection,
+        causes: &[Cause::NotConnected],
+        says: connection,
+        delay: None,
+        setting: none,
+    },
     Part { kind: Kind::Outage, causes: &[Cause::Outage], says: outage, delay: None, setting: none },
     Part { kind: Kind::Skipping, causes: &[Cause::Skipped], says: skipping, delay: None, setting: try_skip },
     Part {
@@ -37,7 +44,13 @@ const PARTS: &[Part] = &[
         delay: Some(RELAY_P99),
         setting: try_control,
     },
-    Part { kind: Kind::Deadline, causes: &[Cause::ExpiredInRelay], says: deadline, delay: Some(RELAY_P99), setting: none },
+    Part {
+        kind: Kind::Deadline,
+        causes: &[Cause::ExpiredInRelay],
+        says: deadline,
+        delay: Some(RELAY_P99),
+        setting: none,
+    },
     Part {
         kind: Kind::Queue,
         causes: &[Cause::LinkQueue, Cause::QueueOverflow],
@@ -45,7 +58,13 @@ const PARTS: &[Part] = &[
         delay: Some("link.down.queue_ms.p99"),
         setting: try_shorter_queue,
     },
-    Part { kind: Kind::RandomLoss, causes: &[Cause::Lost], says: random_loss, delay: None, setting: try_repair },
+    Part {
+        kind: Kind::RandomLoss,
+        causes: &[Cause::Lost],
+        says: random_loss,
+        delay: None,
+        setting: try_repair,
+    },
     Part { kind: Kind::LinkDelay, causes: &[Cause::LinkDelay], says: link_delay, delay: None, setting: none },
     Part { kind: Kind::Streams, causes: &[Cause::InTransport], says: streams, delay: None, setting: none },
     Part { kind: Kind::RobotHop, causes: &[Cause::RobotHop], says: robot_hop, delay: None, setting: none },
@@ -75,11 +94,16 @@ fn one(look: &Look<'_>, part: &Part) -> Option<(f64, Finding)> {
 /// How many frames and freezes owe it to `causes`, as the tables have it.
 fn counts(causes: &[Cause], cost: &Cost) -> Vec<Fact> {
     let names: Vec<String> = causes.iter().map(|cause| format!("'{}'", cause.name())).collect();
-    let which = if names.is_empty() { "cause IS NULL".to_owned() } else { format!("cause IN ({})", names.join(", ")) };
+    let which = if names.is_empty() {
+        "cause IS NULL".to_owned()
+    } else {
+        format!("cause IN ({})", names.join(", "))
+    };
     let select = |what: &str, and: &str| format!("SELECT {what} FROM * WHERE {which}{and}");
     let mut facts = Vec::new();
     if !names.is_empty() {
-        let of = |what, value, and| Facts::table(what, "frames", Some(value as f64), "", &select("count(*)", and));
+        let of =
+            |what, value, and| Facts::table(what, "frames", Some(value as f64), "", &select("count(*)", and));
         facts.push(of("frames missing for it", cost.missing, " AND delivered_us IS NULL"));
         facts.push(of("frames late for it", cost.late, " AND delivered_us IS NOT NULL"));
     }
@@ -94,7 +118,9 @@ fn counts(causes: &[Cause], cost: &Cost) -> Vec<Fact> {
 fn connection(look: &Look<'_>, cost: &Cost) -> (String, Vec<Fact>) {
     let facts = &look.facts;
     let joined = |path| facts.number(path).map_or_else(|| "never".to_owned(), |at| format!("at {at:.1} s"));
-    let lost = facts.number(LOST_AT).map_or_else(String::new, |at| format!(", and a connection was lost at {at:.1} s"));
+    let lost = facts
+        .number(LOST_AT)
+        .map_or_else(String::new, |at| format!(", and a connection was lost at {at:.1} s"));
     let text = format!(
         "An end was not in the session for {}: the robot's end joined {}, the operator's {}{lost}.",
         count(cost.frames(), "frame"),
@@ -141,14 +167,17 @@ fn skipping(look: &Look<'_>, cost: &Cost) -> (String, Vec<Fact>) {
     };
     let text = format!("The relay skipped {}: {reached}.", count(cost.missing, "frame"));
     let mut evidence = peak.facts().to_vec();
-    evidence.extend(["skip.threshold", "skip.measured", "skip.keep_one_in", "skip.window"].map(|key| look.facts.setting(key)));
+    evidence.extend(
+        ["skip.threshold", "skip.measured", "skip.keep_one_in", "skip.window"]
+            .map(|key| look.facts.setting(key)),
+    );
     (text, evidence)
 }
 
 fn try_skip(look: &Look<'_>) -> Option<Suggestion> {
     let peak = skip::peak(look);
     if peak.declared_alone(look) {
-        let why = "loss by the receiver's reports did not pass the threshold".to_owned();
+        let why = "what was really lost did not pass the threshold".to_owned();
         return Some(look.try_setting("skip.measured", "app", why));
     }
     let by_quic = look.evidence.cell.settings.skip.measured == LossMeasure::Transport;
@@ -160,12 +189,15 @@ fn try_skip(look: &Look<'_>) -> Option<Suggestion> {
 
 fn window(look: &Look<'_>, cost: &Cost) -> (String, Vec<Fact>) {
     let (window, rtt) = (look.relay_median(|r| r.window_bytes as f64), look.relay_median(|r| r.rtt_ms));
-    let need_kb = rtt.map(|rtt_ms| look.full_bps / 8.0 * rtt_ms / 1e3 / 1e3);
-    let events = look.facts.summary("times the control law was told of congestion", "transport.congestion_events", "");
+    let need_kb = rtt.map(|rtt_ms| rounded(look.full_bps / 8.0 * rtt_ms / 1e6, 3));
+    let worst = look.smallest_window(&cost.worst());
+    let events =
+        look.facts.summary("times the control law was told of congestion", "transport.congestion_events", "");
     let mut text = format!(
-        "Window or pacer did not admit {} in time: the window was {} kB in the median, where full-size video has \
-         {} kB under way in a round trip of {} ms. The control law was told of congestion {} times.",
+        "Window or pacer did not admit {} in time: the window was {} kB at the least in the worst seconds and {} kB \
+         in the median of all, where full-size video has {} kB under way in a round trip of {} ms. The control law was told of congestion {} times.",
         count(cost.frames(), "frame"),
+        words(worst.map(|bytes| bytes as f64 / 1e3), 0),
         words(window.map(|bytes| bytes / 1e3), 0),
         words(need_kb, 0),
         words(rtt, 0),
@@ -179,8 +211,19 @@ fn window(look: &Look<'_>, cost: &Cost) -> (String, Vec<Fact>) {
     }
     let full_bytes_per_ms = look.full_bps / 8.0 / 1e3;
     let duration = look.evidence.summary.duration_s;
-    let need = format!("SELECT quantile_disc(rtt_ms, 0.5) * {full_bytes_per_ms} / 1000 FROM * WHERE second < {duration}");
+    let need = format!(
+        "SELECT round(quantile_disc(rtt_ms, 0.5) * {full_bytes_per_ms} / 1000, 3) FROM * WHERE second < {duration}"
+    );
+    let seconds: Vec<String> = cost.worst().iter().map(u64::to_string).collect();
+    let smallest = format!("SELECT min(window_bytes) FROM * WHERE second IN ({})", seconds.join(", "));
     let evidence = vec![
+        Facts::table(
+            "window at the least, in the worst seconds",
+            "seconds",
+            worst.map(|bytes| bytes as f64),
+            "bytes",
+            &smallest,
+        ),
         look.median_fact("window, median of the seconds", "window_bytes", "bytes", |r| r.window_bytes as f64),
         look.median_fact("round trip, median of the seconds", "rtt_ms", "ms", |r| r.rtt_ms),
         Facts::table("full-size video in such a round trip", "seconds", need_kb, "kB", &need),
@@ -202,11 +245,14 @@ fn try_control(look: &Look<'_>) -> Option<Suggestion> {
         return None;
     }
     let queue = words(look.facts.number("link.down.queue_ms.p99"), 1);
-    let no_queue = format!("the window was shut while the link's queue was short: {queue} ms at its 99th percentile");
+    let no_queue =
+        format!("the window was shut while the link's queue was short: {queue} ms at its 99th percentile");
     match (control.kind, control.feedback) {
-        (CongestionKind::NewReno | CongestionKind::Cubic, _) => {
-            Some(look.try_setting("congestion.kind", "delay", format!("{no_queue}; `delay` slows down for a queue and not for loss")))
-        }
+        (CongestionKind::NewReno | CongestionKind::Cubic, _) => Some(look.try_setting(
+            "congestion.kind",
+            "delay",
+            format!("{no_queue}; `delay` slows down for a queue and not for loss"),
+        )),
         (_, CongestionFeedback::Transport) => Some(look.try_setting(
             "congestion.feedback",
             "app",
@@ -250,7 +296,8 @@ fn queue(look: &Look<'_>, cost: &Cost) -> (String, Vec<Fact>) {
 
 fn try_shorter_queue(look: &Look<'_>) -> Option<Suggestion> {
     let control = &look.evidence.cell.settings.congestion;
-    let fills = matches!(control.kind, CongestionKind::NewReno | CongestionKind::Cubic | CongestionKind::Open);
+    let fills =
+        matches!(control.kind, CongestionKind::NewReno | CongestionKind::Cubic | CongestionKind::Open);
     let why = "it slows down for a queue; this law does so only when the queue is full".to_owned();
     (fills && standing(look)).then(|| look.try_setting("congestion.kind", "delay", why))
 }
@@ -262,8 +309,13 @@ fn standing(look: &Look<'_>) -> bool {
 
 /// The seconds with the longest waits in the link's queue.
 fn fullest(look: &Look<'_>) -> Vec<u64> {
-    let mut seconds: Vec<(f64, u64)> =
-        look.evidence.seconds.iter().map(|row| (row.down.queue_ms_max, row.second)).filter(|(ms, _)| *ms > 0.0).collect();
+    let mut seconds: Vec<(f64, u64)> = look
+        .evidence
+        .seconds
+        .iter()
+        .map(|row| (row.down.queue_ms_max, row.second))
+        .filter(|(ms, _)| *ms > 0.0)
+        .collect();
     seconds.sort_by(|(left, a), (right, b)| right.total_cmp(left).then(a.cmp(b)));
     seconds.into_iter().take(SECONDS_NAMED).map(|(_, second)| second).collect()
 }
@@ -341,7 +393,10 @@ fn robot_hop(look: &Look<'_>, cost: &Cost) -> (String, Vec<Fact>) {
 }
 
 fn no_frames(_: &Look<'_>, cost: &Cost) -> (String, Vec<Fact>) {
-    (format!("In {} the camera made no frame that could have been shown.", count(cost.freezes, "freeze")), Vec::new())
+    (
+        format!("In {} the camera made no frame that could have been shown.", count(cost.freezes, "freeze")),
+        Vec::new(),
+    )
 }
 
 /// Parity that took much of what was sent.
@@ -354,7 +409,11 @@ fn parity(look: &Look<'_>) -> Option<(f64, Finding)> {
     if share < PARITY_SHARE_MIN {
         return None;
     }
-    let overhead = look.facts.summary("bytes sent to the operator for each byte of video delivered", "overhead_ratio", "");
+    let overhead = look.facts.summary(
+        "bytes sent to the operator for each byte of video delivered",
+        "overhead_ratio",
+        "",
+    );
     let text = format!(
         "{} of the packets with video carried parity, {parity} packets where {lost} were lost: {} bytes were sent to the \
          operator for each byte of video delivered.",
@@ -394,7 +453,11 @@ pub(super) fn nothing(look: &Look<'_>) -> Finding {
         look.facts.summary("frozen video", "all.frozen_s_per_min", "s/min"),
     ];
     let delays = summary.cameras.iter().map(|(name, _)| {
-        look.facts.summary(&format!("the slowest frame of {name}"), &format!("cameras.{name}.delay_ms.max"), "ms")
+        look.facts.summary(
+            &format!("the slowest frame of {name}"),
+            &format!("cameras.{name}.delay_ms.max"),
+            "ms",
+        )
     });
     finding.evidence.extend(delays);
     finding

@@ -19,7 +19,8 @@ pub(super) fn rates_bps(cell: &Cell) -> Vec<Option<f64>> {
 }
 
 fn rate_at(link: &DirectionProfile, at: Span) -> Option<f64> {
-    let changed = link.schedule.iter().take_while(|change| change.at <= at).filter_map(|c| c.rate.as_ref()).last();
+    let changed =
+        link.schedule.iter().take_while(|change| change.at <= at).filter_map(|c| c.rate.as_ref()).last();
     match changed.unwrap_or(&link.rate) {
         RateModel::Unlimited => None,
         RateModel::Constant(rate) => Some(rate.as_bits_per_sec() as f64),

@@ -126,7 +126,11 @@ impl<'a> Look<'a> {
 
     /// Bytes on the link for each byte of video, without parity: what the robot's hop, which has none, took.
     fn header_ratio(&self) -> f64 {
-        self.facts.number(HEADERS).filter(|ratio| ratio.is_finite()).unwrap_or(1.0).clamp(1.0, HEADER_RATIO_MAX)
+        self.facts
+            .number(HEADERS)
+            .filter(|ratio| ratio.is_finite())
+            .unwrap_or(1.0)
+            .clamp(1.0, HEADER_RATIO_MAX)
     }
 
     /// The median of a column of the relay's seconds within the traffic.
@@ -139,6 +143,12 @@ impl<'a> Look<'a> {
         percentile(&values, 0, 50).map(|value| value as f64 / 1000.0)
     }
 
+    /// The smallest window with which one of these seconds began.
+    fn smallest_window(&self, seconds: &[u64]) -> Option<u64> {
+        let of = |row: &SecondRow| seconds.contains(&row.second).then_some(row.relay?.window_bytes);
+        self.evidence.seconds.iter().filter_map(of).min()
+    }
+
     fn median_fact(&self, what: &str, column: &str, unit: &str, of: impl Fn(&RelaySecondRow) -> f64) -> Fact {
         let duration = self.evidence.summary.duration_s;
         let select = format!("SELECT quantile_disc({column}, 0.5) FROM * WHERE second < {duration}");
@@ -148,7 +158,8 @@ impl<'a> Look<'a> {
     /// A finding about `what`, with what `cost` says, and commands for its worst moment.
     fn finding(&self, what: Kind, cost: &Cost, text: String) -> Finding {
         let cell = self.evidence.cell_argument;
-        let next = cost.moment_us().map(|(at_us, length_us)| look_at(cell, at_us, length_us)).unwrap_or_default();
+        let next =
+            cost.moment_us().map(|(at_us, length_us)| look_at(cell, at_us, length_us)).unwrap_or_default();
         Finding {
             what,
             text,

@@ -49,7 +49,12 @@ fn rate(look: &Look<'_>) -> Option<(f64, Finding)> {
     finding.covers = Tally::new(frames, freezes).among(&kinds);
     finding.delay_ms_p99 = look.facts.number(QUEUE_P99);
     finding.evidence = vec![
-        look.facts.profile("rate of the link, where it is too thin", "down.rate", Some(mbit(least)), "Mbit/s"),
+        look.facts.profile(
+            "rate of the link, where it is too thin",
+            "down.rate",
+            Some(mbit(least)),
+            "Mbit/s",
+        ),
         Facts::workload("video at full size", "cameras", full, "Mbit/s"),
         look.facts.summary("bytes sent for each byte of video on the robot's hop", HEADERS, ""),
         look.picture_fact(),
@@ -143,7 +148,8 @@ fn start_up(look: &Look<'_>) -> Option<(f64, Finding)> {
     let parts = Tally::new(frames.iter().copied(), freezes.iter().copied());
     let mut finding = look.finding(Kind::StartUp, &at_start, text);
     finding.covers = parts.among(&Kind::ALL).into_iter().filter(|kind| counts(*kind)).collect();
-    let bad = format!("cause IS NOT NULL AND cause != 'not-connected' AND produced_us < {}", START_S * SECOND_US);
+    let bad =
+        format!("cause IS NOT NULL AND cause != 'not-connected' AND produced_us < {}", START_S * SECOND_US);
     finding.evidence = vec![
         Facts::table(
             &format!("frames missing or late in the first {START_S} s"),

@@ -1,6 +1,7 @@
 //! How much loss the relay measured where it decides on skipping, from the seconds table.
 
 use bench::relay_core::settings::LossMeasure;
+use bench::statistics::ratio;
 
 use super::Look;
 use super::facts::Facts;
@@ -23,9 +24,10 @@ pub(super) fn peak(look: &Look<'_>) -> Peak {
     let length = usize::try_from(window_s).unwrap_or(usize::MAX).min(rows.len().max(1));
     let share = |rows: &[bench::SecondRow]| {
         let packets: u64 = rows.iter().map(|row| row.down.packets).sum();
-        let declared: u64 = rows.iter().filter_map(|row| row.relay.as_ref()).map(|relay| relay.declared_lost).sum();
+        let declared: u64 =
+            rows.iter().filter_map(|row| row.relay.as_ref()).map(|relay| relay.declared_lost).sum();
         let lost: u64 = rows.iter().map(|row| row.down.lost).sum();
-        (packets > 0).then(|| (declared as f64 / packets as f64, lost as f64 / packets as f64))
+        Some((ratio(declared, packets)?, ratio(lost, packets)?))
     };
     let most = rows.windows(length).filter_map(share).max_by(|(a, _), (b, _)| a.total_cmp(b));
     Peak { declared: most.map(|(declared, _)| declared), really: most.map(|(_, really)| really), window_s }
@@ -44,8 +46,20 @@ impl Peak {
         let inner = inner.replacen("SELECT ", "SELECT second, ", 1);
         let what = |what: &str| format!("{what}, the most within {} s", self.window_s);
         [
-            Facts::table(&what("declared lost"), "seconds", self.declared, "", &format!("SELECT declared FROM ({inner}) {whole}")),
-            Facts::table("really lost in the same time", "seconds", self.really, "", &format!("SELECT really FROM ({inner}) {whole}")),
+            Facts::table(
+                &what("declared lost"),
+                "seconds",
+                self.declared,
+                "",
+                &format!("SELECT round(declared, 6) FROM ({inner}) {whole}"),
+            ),
+            Facts::table(
+                "really lost in the same time",
+                "seconds",
+                self.really,
+                "",
+                &format!("SELECT round(really, 6) FROM ({inner}) {whole}"),
+            ),
         ]
     }
 

@@ -92,7 +92,8 @@ impl Tally {
         freezes: impl IntoIterator<Item = &'a FreezeRow>,
         counts: impl Fn(Kind) -> bool,
     ) -> Cost {
-        let frames = frames.into_iter().filter(|frame| frame.cause.is_some_and(|cause| counts(kind(Some(cause)))));
+        let frames =
+            frames.into_iter().filter(|frame| frame.cause.is_some_and(|cause| counts(kind(Some(cause)))));
         let freezes = freezes.into_iter().filter(|freeze| counts(kind(freeze.cause)));
         Self::by(frames, freezes, |_| Kind::Nothing).0.remove(&Kind::Nothing).unwrap_or_default()
     }
