@@ -187,8 +187,8 @@ impl<'a> Look<'a> {
             value: value.to_owned(),
             why,
             command: format!(
-                "arcbench run {scenario} --profiles {profile} --settings {settings} --seeds {seed} --set {key}={}",
-                value.replace(' ', "")
+                "arcbench run {scenario} --profiles {profile} --settings {settings} --seeds {seed} --set {}",
+                quoted(&format!("{key}={}", value.replace(' ', "")))
             ),
         }
     }
@@ -213,6 +213,11 @@ fn look_at(cell: &str, at_us: u64, length_us: u64) -> Vec<String> {
 
 fn seconds(us: u64) -> f64 {
     rounded(us as f64 / 1e6, 6)
+}
+
+/// `argument` as a shell reads it back; values of settings have no quotes in them.
+fn quoted(argument: &str) -> String {
+    if argument.contains(['{', '[', '"']) { format!("'{argument}'") } else { argument.to_owned() }
 }
 
 /// A share as a percentage in words.

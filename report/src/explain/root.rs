@@ -115,13 +115,17 @@ fn reordering(look: &Look<'_>) -> Option<(f64, Finding)> {
     Some((weight(&cost), finding))
 }
 
+/// Both thresholds of the shipped default where they are higher: either alone still declares the same packets lost.
 fn tolerance(look: &Look<'_>) -> Option<Suggestion> {
     let (set, usual) = (&look.evidence.cell.settings.loss_detection, Settings::default().loss_detection);
-    if set.packet_threshold >= usual.packet_threshold {
+    if set.packet_threshold >= usual.packet_threshold && set.time_threshold >= usual.time_threshold {
         return None;
     }
-    let why = "the shipped default does not take a packet for lost because later ones came first".to_owned();
-    Some(look.try_setting("loss_detection.packet_threshold", &usual.packet_threshold.to_string(), why))
+    let packets = set.packet_threshold.max(usual.packet_threshold);
+    let time = set.time_threshold.max(usual.time_threshold);
+    let why = "packets that are late, or that later ones overtook, are then not taken for lost".to_owned();
+    let value = format!("{{packet_threshold={packets},time_threshold={time:?}}}");
+    Some(look.try_setting("loss_detection", &value, why))
 }
 
 /// Most of what went wrong did so at the beginning.
