@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Explain) -> Result<Exit, Failure> {
             ))?;
         }
         Format::Csv => {
-            output::data(&format!("{}\n{}", findings(&explanation).csv(), evidence(&explanation).csv()))?
+            output::data(&format!("{}\n{}", findings(&explanation).csv(), evidence(&explanation).csv()))?;
         }
     }
     Ok(Exit::Ok)

@@ -50,11 +50,11 @@ pub(crate) fn closer(run: &Path, summaries: &[Summary]) -> Option<String> {
     let done = summaries.iter().filter(|cell| cell.status == Status::Ok);
     let frozen = |cell: &Summary| cell.all.frozen_s_per_min.unwrap_or(0.0);
     let delivered = |cell: &Summary| cell.all.delivered_ratio.unwrap_or(1.0);
-    let worse = |a: &&Summary, b: &&Summary| {
+    let order = |a: &&Summary, b: &&Summary| {
         frozen(a).total_cmp(&frozen(b)).then_with(|| delivered(b).total_cmp(&delivered(a)))
     };
     // Of equals the first.
-    let worst = done.rev().max_by(worse)?;
+    let worst = done.rev().max_by(order)?;
     if frozen(worst) == 0.0 && delivered(worst) >= 1.0 {
         return None;
     }

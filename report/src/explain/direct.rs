@@ -1,5 +1,7 @@
 //! A finding for each cause that cost something, each with its own numbers; and what cost no frame but bytes.
 
+use std::fmt::Write as _;
+
 use bench::Cause;
 use bench::relay_core::settings::{CongestionFeedback, CongestionKind, FecAmount, FecKind, LossMeasure};
 use bench::statistics::rounded;
@@ -204,10 +206,11 @@ fn window(look: &Look<'_>, cost: &Cost) -> (String, Vec<Fact>) {
         words(events.value, 0)
     );
     if look.thin().is_empty() && look.shrunk_frames() > 0.0 {
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             " The robot was asked for smaller frames: they had {} of full size in all.",
             percent(look.picture_ratio())
-        ));
+        );
     }
     let full_bytes_per_ms = look.full_bps / 8.0 / 1e3;
     let duration = look.evidence.summary.duration_s;
