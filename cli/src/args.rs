@@ -398,6 +398,13 @@ pub(crate) struct Fates {
     #[arg(long, value_name = "DURATION", default_value = "2 ms")]
     pub(crate) interval: String,
 
+    /// The most by which a delay that is measured from outside may be longer than the model's, with its unit
+    ///
+    /// Only netem's delays are measured from outside: from before a datagram is handed over until it has been
+    /// taken in, which the machine adds its own to. They are never to be shorter. Default: any longer one is taken.
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) late_max: Option<String>,
+
     /// What to print on stdout
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,

@@ -9,7 +9,7 @@ use bench::netmodel::{Profile, Verdict};
 use bench::scenario::SourceProblems;
 use bench::units::Span;
 use realbench::fates::{
-    Fate, Fates, FatesOptions, IP_BYTES_MAX, IP_BYTES_MIN, by_backend, by_model, differences,
+    Fate, Fates, FatesOptions, IP_BYTES_MAX, IP_BYTES_MIN, Lateness, by_backend, by_model, differences,
 };
 use realbench::net::enter_user_namespace;
 use report::{Align, Sheet};
@@ -17,7 +17,7 @@ use report::{Align, Sheet};
 use crate::args::{self, FateBackend, Format, Selection};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::records::{self, BackendRecord, FateRecord, FatesRecord, LagRecord, LinkReportRecord};
+use crate::records::{self, BackendRecord, FateRecord, FatesRecord, LagRecord, LatenessRecord, LinkReportRecord};
 use crate::{diagnostics, input, output, text_file};
 
 /// Sends the packets by every backend that is asked for, and compares.
@@ -29,8 +29,9 @@ pub(crate) fn run(arguments: &args::Fates) -> Result<Exit, Failure> {
         enter_user_namespace().map_err(|error| impossible(&format!("failed to {error}")))?;
     }
     let mut columns = Vec::new();
+    let late_max = arguments.late_max.as_deref().map(|text| span("late-max", text)).transpose()?;
     for backend in &arguments.backend {
-        columns.push(column(&options, *backend)?);
+        columns.push(column(&options, *backend, late_max)?);
     }
     match arguments.format {
         Format::Human => output::data(&human(&options, &columns))?,
@@ -48,17 +49,20 @@ struct Column {
     fates: Fates,
     /// The packets whose fate is not the one that the model gives them.
     differences: Vec<usize>,
+    /// How late packets were, where that is seen from outside.
+    lateness: Option<Lateness>,
 }
 
-fn column(options: &FatesOptions, backend: FateBackend) -> Result<Column, Failure> {
+fn column(options: &FatesOptions, backend: FateBackend, late_max: Option<Span>) -> Result<Column, Failure> {
     let name = backend.name();
     let Some(link) = realbench::link::backend(name) else {
-        return Ok(Column { name, fates: by_model(options, None), differences: Vec::new() });
+        return Ok(Column { name, fates: by_model(options, None), differences: Vec::new(), lateness: None });
     };
     let fates = by_backend(options, link).map_err(|error| impossible(&format!("failed to {error}")))?;
     // Where delays depend on when packets are sent, the model has to be asked about the same times.
     let model = by_model(options, Some(&fates.fates));
-    Ok(Column { name, differences: differences(&fates, &model), fates })
+    let lateness = if fates.exact { None } else { Lateness::of(&fates, &model) };
+    Ok(Column { name, differences: differences(&fates, &model, late_max), lateness, fates })
 }
 
 fn impossible(message: &str) -> Failure {
@@ -67,10 +71,7 @@ fn impossible(message: &str) -> Failure {
 
 /// The packets of the cell that `run` would make of the same profile and seed.
 fn options(arguments: &args::Fates) -> Result<FatesOptions, Failure> {
-    let interval: Span = arguments
-        .interval
-        .parse()
-        .map_err(|error| Failure::usage(format!("`--interval {}`: {error}", arguments.interval)))?;
+    let interval = span("interval", &arguments.interval)?;
     if interval > INTERVAL_MAX {
         return Err(Failure::usage(format!("`--interval {interval}` is more than {INTERVAL_MAX}")));
     }
@@ -93,6 +94,10 @@ fn options(arguments: &args::Fates) -> Result<FatesOptions, Failure> {
         ip_bytes: arguments.bytes.clamp(IP_BYTES_MIN, IP_BYTES_MAX),
         interval,
     })
+}
+
+fn span(flag: &str, text: &str) -> Result<Span, Failure> {
+    text.parse().map_err(|error| Failure::usage(format!("`--{flag} {text}`: {error}")))
 }
 
 fn read(path: &str) -> Result<Profile, Failure> {
@@ -129,6 +134,13 @@ fn human(options: &FatesOptions, columns: &[Column]) -> String {
             let _ = write!(out, ", {} with another fate than the model's", column.differences.len());
         }
         out.push('\n');
+        if let Some(late) = column.lateness {
+            let _ = writeln!(
+                out,
+                "  delays seen from outside, over the model's: min {:.1} us, p50 {:.1} us, p99 {:.1} us, max {:.1} us",
+                late.us_min, late.us_p50, late.us_p99, late.us_max
+            );
+        }
         if let Some(report) = &column.fates.report {
             let lag = report.release_lag;
             if lag.count > 0 {
@@ -189,6 +201,7 @@ fn record(arguments: &args::Fates, options: &FatesOptions, columns: &[Column]) -
         exact: column.fates.exact,
         fates: column.fates.fates.iter().map(fate).collect(),
         differences: column.differences.clone(),
+        late_us: column.lateness.map(lateness),
         report: column.fates.report.as_ref().map(report),
     };
     FatesRecord {
@@ -199,6 +212,16 @@ fn record(arguments: &args::Fates, options: &FatesOptions, columns: &[Column]) -
         direction: options.direction.name().to_owned(),
         equal: columns.iter().all(|column| column.differences.is_empty()),
         backends: columns.iter().map(backend).collect(),
+    }
+}
+
+fn lateness(late: Lateness) -> LatenessRecord {
+    LatenessRecord {
+        count: late.count,
+        min: late.us_min,
+        p50: late.us_p50,
+        p99: late.us_p99,
+        max: late.us_max,
     }
 }
 

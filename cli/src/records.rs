@@ -288,8 +288,25 @@ pub(crate) struct BackendRecord {
     pub(crate) fates: Vec<FateRecord>,
     /// Numbers of the packets with another fate than the model's.
     pub(crate) differences: Vec<usize>,
+    /// How late a real link's packets came against the model, in microseconds; `null` for the model.
+    pub(crate) late_us: Option<LatenessRecord>,
     /// How a real link fared; `null` for the model.
     pub(crate) report: Option<LinkReportRecord>,
+}
+
+/// How late packets came, in microseconds; negative is early.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LatenessRecord {
+    /// How many packets.
+    pub(crate) count: u64,
+    /// The least.
+    pub(crate) min: f64,
+    /// The median.
+    pub(crate) p50: f64,
+    /// The 99th percentile.
+    pub(crate) p99: f64,
+    /// The most.
+    pub(crate) max: f64,
 }
 
 /// One packet's fate.

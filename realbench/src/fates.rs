@@ -218,21 +218,64 @@ fn gathered(
     Fates { fates: outside.collect(), exact: false, report: Some(report) }
 }
 
-/// The numbers of the packets that met another fate than the model says: lost or not, and where the delays are
-/// exact, how long.
-pub fn differences(fates: &Fates, model: &Fates) -> Vec<usize> {
+/// The numbers of the packets that met another fate than the model says: lost or not, and how long it took.
+///
+/// Delays that are exact have to be the model's. Of those that are measured from outside, which the machine adds
+/// its own to, none may be shorter than the model's, and none longer by more than `late_max`, if there is one.
+pub fn differences(fates: &Fates, model: &Fates, late_max: Option<Span>) -> Vec<usize> {
     let pairs = fates.fates.iter().zip(&model.fates).enumerate();
+    let late_max = late_max.map_or(i64::MAX, |span| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
     let differ = |(number, (fate, model)): (usize, (&Fate, &Fate))| {
-        let delays = if fates.exact {
-            fate.delay != model.delay
+        let differs = if fates.exact {
+            fate.delay != model.delay || fate.verdict != model.verdict
         } else {
             fate.delay.is_some() != model.delay.is_some()
+                || late_ns(fate, model).is_some_and(|late| !(0..=late_max).contains(&late))
         };
-        let verdicts = if fates.exact { fate.verdict != model.verdict } else { false };
-        (delays || verdicts).then_some(number)
+        differs.then_some(number)
     };
     let missing = fates.fates.len().min(model.fates.len())..fates.fates.len().max(model.fates.len());
     pairs.filter_map(differ).chain(missing).collect()
+}
+
+/// By how much the delays that were seen are longer than the model's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lateness {
+    /// Of how many packets that both let through.
+    pub count: u64,
+    /// The least, in microseconds; below zero, a packet came before its time.
+    pub us_min: f64,
+    /// The median, in microseconds.
+    pub us_p50: f64,
+    /// The 99th percentile, in microseconds.
+    pub us_p99: f64,
+    /// The most, in microseconds.
+    pub us_max: f64,
+}
+
+impl Lateness {
+    /// Of `fates` against `model`; `None` if there is no packet that both let through.
+    pub fn of(fates: &Fates, model: &Fates) -> Option<Self> {
+        let pairs = fates.fates.iter().zip(&model.fates);
+        let mut late: Vec<i64> = pairs.filter_map(|(fate, model)| late_ns(fate, model)).collect();
+        late.sort_unstable();
+        let us = |ns: i64| ns as f64 / 1e3;
+        // The nearest rank.
+        let at = |percent: usize| us(late[(late.len() * percent).div_ceil(100) - 1]);
+        Some(Self {
+            count: late.len() as u64,
+            us_min: us(*late.first()?),
+            us_p50: at(50),
+            us_p99: at(99),
+            us_max: us(*late.last()?),
+        })
+    }
+}
+
+/// By how many nanoseconds the delay is longer than the model's, if both have one.
+fn late_ns(fate: &Fate, model: &Fate) -> Option<i64> {
+    let (delay, model) = (fate.delay?.as_nanos(), model.delay?.as_nanos());
+    Some(i64::try_from(i128::from(delay) - i128::from(model)).unwrap_or(i64::MAX))
 }
 
 fn place(options: &FatesOptions) -> Place {
@@ -277,7 +320,7 @@ mod tests {
         assert_eq!(lost, [3, 9]);
         assert_eq!(model.fates[4].delay, Some(Span::from_millis(10)));
         assert_eq!(model.fates[99].sent, Time::ZERO + Span::from_millis(99));
-        assert_eq!(differences(&by_model(&options, Some(&model.fates)), &model), [0; 0]);
+        assert_eq!(differences(&by_model(&options, Some(&model.fates)), &model, None), [0; 0]);
     }
 
     #[test]
@@ -288,8 +331,30 @@ mod tests {
         other.fates[5].delay = Some(Span::from_millis(11));
         other.fates[7] = Fate { verdict: Verdict::Lost, delay: None, ..other.fates[7] };
         other.fates.pop();
-        assert_eq!(differences(&other, &model), [5, 7, 99]);
+        assert_eq!(differences(&other, &model, None), [5, 7, 99]);
         other.exact = false;
-        assert_eq!(differences(&other, &model), [7, 99]);
+        assert_eq!(differences(&other, &model, None), [7, 99]);
+        assert_eq!(differences(&other, &model, Some(Span::from_millis(1))), [7, 99]);
+        assert_eq!(differences(&other, &model, Some(Span::from_micros(999))), [5, 7, 99]);
+        // What comes before its time was not late by chance.
+        other.fates[6].delay = Some(Span::from_nanos(9_999_999));
+        assert_eq!(differences(&other, &model, None), [6, 7, 99]);
+    }
+
+    #[test]
+    fn lateness_is_of_what_both_let_through() {
+        let options = options("rtt = '20 ms'\nloss = { kind = 'none', drop = [3, 9] }");
+        let model = by_model(&options, None);
+        let mut seen = Fates { exact: false, ..model.clone() };
+        for (number, fate) in seen.fates.iter_mut().enumerate() {
+            fate.delay = fate.delay.map(|delay| delay + Span::from_micros(number as u64));
+        }
+        seen.fates[50].delay = Some(Span::from_millis(9));
+        seen.fates[51].delay = None;
+        // Sorted: −1000, then 0 to 99 without 3, 9, 50 and 51. Of 97 the 49th and the 97th.
+        let expected = Lateness { count: 97, us_min: -1000.0, us_p50: 49.0, us_p99: 99.0, us_max: 99.0 };
+        assert_eq!(Lateness::of(&seen, &model), Some(expected));
+        seen.fates.clear();
+        assert_eq!(Lateness::of(&seen, &model), None);
     }
 }

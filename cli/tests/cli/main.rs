@@ -225,6 +225,39 @@ fn fates_are_the_same_by_the_model_and_by_a_real_link() {
 }
 
 #[test]
+fn fates_by_netems_seed_are_the_same_by_a_real_link() {
+    let sandbox = Sandbox::new();
+    let found = sandbox.run(&["doctor", "--format", "json"]).ok().json();
+    let checks = found["checks"].as_array().unwrap();
+    let link = checks.iter().find(|check| check["name"] == "userspace link").unwrap();
+    if link["state"] == "unsupported" {
+        eprintln!("skipped: {}", link["text"]);
+        return;
+    }
+    let mut all = Vec::new();
+    for seed in ["1", "2", "77"] {
+        sandbox.file(
+            "netem.toml",
+            &format!(
+                "[netem]\nseed = {seed}\ndelay = '50 ms'\njitter = '10 ms'\n\
+                 loss = {{ kind = 'gilbert-elliott', p = '5 %', r = '30 %' }}"
+            ),
+        );
+        let both = ["fates", "--profile", "./netem.toml", "--packets", "200", "--backend", "sim,userspace"];
+        let both = sandbox.run(&[&both[..], &["--format", "json"]].concat()).ok().json();
+        assert_eq!(both["equal"], true);
+        let fates = |backend: usize| -> Vec<Value> {
+            let fates = both["backends"][backend]["fates"].as_array().unwrap();
+            fates.iter().map(|fate| serde_json::json!([fate["fate"], fate["delay_us"]])).collect()
+        };
+        // Neither depends on when a packet is sent.
+        assert_eq!(fates(0), fates(1), "seed {seed}");
+        all.push(fates(0));
+    }
+    assert!(all[0] != all[1] && all[1] != all[2], "the seed is the profile's");
+}
+
+#[test]
 fn fates_of_what_is_not_there_are_a_usage_error() {
     let sandbox = Sandbox::new();
     for wrong in [
@@ -232,6 +265,7 @@ fn fates_of_what_is_not_there_are_a_usage_error() {
         &["fates", "--profile", "./nothing.toml"],
         &["fates", "--profile", "bad-india", "--interval", "2"],
         &["fates", "--profile", "bad-india", "--packets", "0"],
+        &["fates", "--profile", "bad-india", "--late-max", "1"],
     ] {
         let ended = sandbox.run(wrong);
         assert_eq!(ended.code, Some(2), "{wrong:?}: {}", ended.err);
