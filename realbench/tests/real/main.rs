@@ -12,6 +12,7 @@
 mod killed;
 mod link;
 mod net;
+mod netem;
 
 use realbench::net::{Capabilities, Namespace};
 
