@@ -12,7 +12,9 @@ use bench::{Direction, End, Hop, IP_UDP_OVERHEAD_BYTES};
 use netmodel::units::{Span, Time};
 use netmodel::{DirectionProfile, Link, Profile, StreamKey, Verdict};
 
-use crate::link::{ChannelSink, Clock, LinkBackend, LinkError, LinkPlan, LinkReport, PacketEvent, Place};
+use crate::link::{
+    ChannelSink, Clock, LinkBackend, LinkError, LinkPlan, LinkReport, PacketEvent, Place, ahead_max,
+};
 use crate::net::{EndAddress, Topology, TopologyOptions};
 
 /// Which packets.
@@ -50,6 +52,9 @@ pub struct Fates {
     pub fates: Vec<Fate>,
     /// Whether the delays are those of the link itself, to the nanosecond, and not measured from outside.
     pub exact: bool,
+    /// If they are not exact, by how much a packet may come before the model's time: zero without a rate, and with one
+    /// what the kernel's token bucket holds.
+    pub ahead_max: Span,
     /// The link's report, if there was a real one.
     pub report: Option<LinkReport>,
 }
@@ -57,11 +62,7 @@ pub struct Fates {
 /// The fates by the model: of packets sent as the options say, or at the times of `sent`.
 pub fn by_model(options: &FatesOptions, sent: Option<&[Fate]>) -> Fates {
     let place = place(options);
-    let profile = match options.direction {
-        Direction::Up => &options.profile.up,
-        Direction::Down => &options.profile.down,
-    };
-    let mut link = Link::new(profile, &options.key, place.label(), Time::ZERO);
+    let mut link = Link::new(profile(options), &options.key, place.label(), Time::ZERO);
     let mut fates: Vec<Fate> = Vec::new();
     for number in 0..options.packets as usize {
         let at = sent.and_then(|sent| Some(sent.get(number)?.sent));
@@ -75,7 +76,7 @@ pub fn by_model(options: &FatesOptions, sent: Option<&[Fate]>) -> Fates {
             fate.delay = Some(exit.at.since(fate.sent));
         }
     }
-    Fates { fates, exact: true, report: None }
+    Fates { fates, exact: true, ahead_max: Span::ZERO, report: None }
 }
 
 /// The fates by `backend`: numbered datagrams through namespaces, in real time.
@@ -208,29 +209,32 @@ fn gathered(
         for (fate, arrived) in told.iter_mut().zip(arrived) {
             fate.delay = fate.delay.filter(|_| arrived.is_some());
         }
-        return Fates { fates: told, exact: true, report: Some(report) };
+        return Fates { fates: told, exact: true, ahead_max: Span::ZERO, report: Some(report) };
     }
     let outside = sent.iter().zip(arrived).map(|(sent, arrived)| Fate {
         sent: *sent,
         verdict: if arrived.is_some() { Verdict::Accepted } else { Verdict::Lost },
         delay: arrived.map(|arrived| arrived.since(*sent)),
     });
-    Fates { fates: outside.collect(), exact: false, report: Some(report) }
+    let ahead_max = ahead_max(profile(options));
+    Fates { fates: outside.collect(), exact: false, ahead_max, report: Some(report) }
 }
 
 /// The numbers of the packets that met another fate than the model says: lost or not, and how long it took.
 ///
 /// Delays that are exact have to be the model's. Of those that are measured from outside, which the machine adds
-/// its own to, none may be shorter than the model's, and none longer by more than `late_max`, if there is one.
+/// its own to, none may be shorter than the model's (but see [`Fates::ahead_max`]), and none longer by more than
+/// `late_max`, if there is one.
 pub fn differences(fates: &Fates, model: &Fates, late_max: Option<Span>) -> Vec<usize> {
     let pairs = fates.fates.iter().zip(&model.fates).enumerate();
-    let late_max = late_max.map_or(i64::MAX, |span| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
+    let late_max = late_max.map_or(i64::MAX, signed_ns);
+    let ahead_max = signed_ns(fates.ahead_max);
     let differ = |(number, (fate, model)): (usize, (&Fate, &Fate))| {
         let differs = if fates.exact {
             fate.delay != model.delay || fate.verdict != model.verdict
         } else {
             fate.delay.is_some() != model.delay.is_some()
-                || late_ns(fate, model).is_some_and(|late| !(0..=late_max).contains(&late))
+                || late_ns(fate, model).is_some_and(|late| !(-ahead_max..=late_max).contains(&late))
         };
         differs.then_some(number)
     };
@@ -272,10 +276,21 @@ impl Lateness {
     }
 }
 
+fn signed_ns(span: Span) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
+}
+
 /// By how many nanoseconds the delay is longer than the model's, if both have one.
 fn late_ns(fate: &Fate, model: &Fate) -> Option<i64> {
     let (delay, model) = (fate.delay?.as_nanos(), model.delay?.as_nanos());
     Some(i64::try_from(i128::from(delay) - i128::from(model)).unwrap_or(i64::MAX))
+}
+
+fn profile(options: &FatesOptions) -> &DirectionProfile {
+    match options.direction {
+        Direction::Up => &options.profile.up,
+        Direction::Down => &options.profile.down,
+    }
 }
 
 fn place(options: &FatesOptions) -> Place {
@@ -339,6 +354,8 @@ mod tests {
         // What comes before its time was not late by chance.
         other.fates[6].delay = Some(Span::from_nanos(9_999_999));
         assert_eq!(differences(&other, &model, None), [6, 7, 99]);
+        other.ahead_max = Span::from_nanos(1);
+        assert_eq!(differences(&other, &model, None), [7, 99]);
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub use report::{Lag, LinkReport};
 pub use sink::{ChannelSink, PacketEvent, PacketSink};
 pub use userspace::UserspaceLink;
 
+pub(crate) use netem::ahead_max;
 pub(crate) use packet_socket::PacketSocket;
 pub(crate) use scheduling::real_time;
 

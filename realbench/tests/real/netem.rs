@@ -98,22 +98,22 @@ fn losses_and_delays_have_the_chains_statistics() {
         Span::from_millis(2),
     );
     let lost: Vec<bool> = kernel.fates.iter().map(|fate| fate.verdict == Verdict::Lost).collect();
-    let loss = lost.iter().filter(|lost| **lost).count() as f64 / f64::from(packets);
+    let share = lost.iter().filter(|lost| **lost).count() as f64 / f64::from(packets);
     // A kernel that ignores the seed draws others each time: five standard errors. The mean p / (p + r) has the
     // variance π (1 − π) (1 + λ) / (1 − λ) a packet, with λ = 1 − p − r.
     let (p, r) = (0.05, 0.3);
     let (mean, lambda) = (p / (p + r), 1.0 - p - r);
     let error = (mean * (1.0 - mean) * (1.0 + lambda) / (1.0 - lambda) / f64::from(packets)).sqrt();
-    assert!((loss - mean).abs() < 5.0 * error, "{loss} lost, {mean} ± {error}");
+    assert!((share - mean).abs() < 5.0 * error, "{share} lost, {mean} ± {error}");
     // Bursts are geometric with the mean 1 / r; there are about p (1 − π) of them a packet.
     let bursts = lost.windows(2).filter(|pair| pair[1] && !pair[0]).count() as f64 + f64::from(lost[0]);
-    let burst = loss * f64::from(packets) / bursts;
+    let burst = share * f64::from(packets) / bursts;
     let error = (1.0 - r).sqrt() / r / bursts.sqrt();
     assert!((burst - 1.0 / r).abs() < 5.0 * error, "{burst} a burst, {} ± {error}", 1.0 / r);
 
     let delays = milliseconds(&kernel);
-    let at = |share: f64| delays[(share * (delays.len() - 1) as f64) as usize];
-    println!("  loss {loss:.4}, burst {burst:.2}, delay {:.3} to {:.3} ms", delays[0], at(1.0));
+    let at = |part: f64| delays[(part * (delays.len() - 1) as f64) as usize];
+    println!("  loss {share:.4}, burst {burst:.2}, delay {:.3} to {:.3} ms", delays[0], at(1.0));
     assert!(delays[0] >= 40.0 && at(1.0) >= 59.0, "{} to {}", delays[0], at(1.0));
     // Uniform over 20 ms: quartiles are within 1.2 ms by five standard errors; the machine is late besides.
     for (share, expected) in [(0.25, 45.0), (0.5, 50.0), (0.75, 55.0)] {
@@ -179,12 +179,13 @@ fn a_rate_is_kept_and_a_full_queue_drops() {
         assert!((gap - MILLISECONDS_A_PACKET).abs() < 0.3, "{queue}: one in {gap} ms");
     }
     // Slower than the rate nothing waits: that 200 ms of packets are under way fills no queue.
-    let (kernel, _) = fates(
+    let (kernel, model) = fates(
         "rate = '2 Mbit/s'\nqueue = { packets = 20 }\n[netem]\ndelay = '200 ms'",
         100,
         Span::from_millis(6),
     );
     assert_eq!(arrived(&kernel.fates).len(), 100);
+    assert_eq!(differences(&kernel, &model, None), [0; 0], "no earlier than by what the bucket holds");
 }
 
 const PACKET_BYTES: u32 = 1200;

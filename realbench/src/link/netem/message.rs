@@ -59,8 +59,7 @@ pub(super) fn seed_of(options: &[u8]) -> Option<u64> {
 ///
 /// The kernel counts frames, with their 14 bytes of Ethernet header; `overhead` corrects that.
 pub(super) fn token_bucket(bytes_per_s: u64, limit_bytes: u32, overhead: i32, least: u32) -> Discipline {
-    // Enough for a full frame, and for what passes while a timer is late.
-    let burst = (bytes_per_s / 10_000).clamp(BURST_BYTES_MIN, 1 << 20) as u32;
+    let burst = bucket_bytes(bytes_per_s);
     let rate = u32::try_from(bytes_per_s).unwrap_or(u32::MAX);
     let mut parameters = vec![0, LINKLAYER_ETHERNET, 0, 0, 0, 0, 0, 0];
     parameters.extend(rate.to_ne_bytes());
@@ -77,6 +76,11 @@ pub(super) fn token_bucket(bytes_per_s: u64, limit_bytes: u32, overhead: i32, le
     let mut table = Vec::new();
     attribute(&mut table, TCA_STAB_BASE, &sizes);
     Discipline { kind: "tbf", options, size_table: Some(table) }
+}
+
+/// What a bucket of this rate holds: enough for a full frame, and for what passes while a timer is late.
+pub(super) fn bucket_bytes(bytes_per_s: u64) -> u32 {
+    (bytes_per_s / 10_000).clamp(BURST_BYTES_MIN, 1 << 20) as u32
 }
 
 /// A queue of at most so many packets.

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use bench::Direction;
 use futures_util::StreamExt;
-use netmodel::LinkCounters;
 use netmodel::profile::{Distribution, Netem, QueueLimit, RateCounts, RateModel};
 use netmodel::units::Span;
+use netmodel::{DirectionProfile, LinkCounters};
 use rtnetlink::Handle;
 use rtnetlink::packet_core::{
     DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload, Nla,
@@ -22,7 +22,7 @@ use super::plan::{LINKS, LinkPlan, Place};
 use super::report::{Lag, LinkReport};
 use super::{LinkBackend, PacketSink, RunningLink};
 use crate::net::{Cable, Middle, Namespace, NetError, PORTS, Topology, index_of, netlink};
-use message::{Discipline, NetemOptions, packet_queue, seed_of, token_bucket};
+use message::{Discipline, NetemOptions, bucket_bytes, packet_queue, seed_of, token_bucket};
 
 /// The link by kernel netem, where the kernel has it. A profile's `netem` gives each packet the same fate as the
 /// model, if the kernel honours the seed (6.6 and later); nothing is told of single packets.
@@ -87,6 +87,13 @@ pub fn probe() -> Result<(), NetError> {
             set(&mut handle, "lo", ROOT, &options.discipline()).await
         })
     })
+}
+
+/// By how much a packet may leave before its time: an idle token bucket is full, and lets through what it holds.
+pub(crate) fn ahead_max(profile: &DirectionProfile) -> Span {
+    let RateModel::Constant(rate) = profile.rate else { return Span::ZERO };
+    let bytes_per_s = (rate.as_bits_per_sec() / 8).max(1);
+    Span::from_nanos((u64::from(bucket_bytes(bytes_per_s)) * 1_000_000_000).div_ceil(bytes_per_s))
 }
 
 /// Sets up one direction of a hop; gives notes for people.
