@@ -31,13 +31,15 @@ pub struct Cell {
     pub duration: Span,
     /// Time before the traffic, for the connections to come up.
     pub warmup: Span,
+    /// Which run of the same cell this is, from 1. Only in real mode do they differ.
+    pub repeat: u32,
 }
 
 impl Cell {
     /// How long a cell goes on after its traffic has ended, so that late frames land.
     pub const DRAIN: Span = Span::from_secs(3);
 
-    /// `<profile>--<settings>--s<seed>--<hash8>`.
+    /// `<profile>--<settings>--s<seed>--<hash8>`, and `.r<repeat>` from the second repeat on.
     ///
     /// The hash covers everything that decides the cell's outcome, as resolved, and the version of
     /// the result format: cells with equal ids have equal results. It names the cell's folder.
@@ -54,7 +56,8 @@ impl Cell {
             seed: self.seed,
         };
         let hash = blake3::hash(&canonical(&content)).to_hex();
-        format!("{}--{}--s{}--{}", self.profile.name, self.settings_name, self.seed, &hash[..8])
+        let repeat = if self.repeat > 1 { format!(".r{}", self.repeat) } else { String::new() };
+        format!("{}--{}--s{}--{}{repeat}", self.profile.name, self.settings_name, self.seed, &hash[..8])
     }
 
     /// The root of the cell's randomness.
@@ -125,6 +128,7 @@ pub(crate) fn test_cell(seed: u64) -> Cell {
         base_seed: 1,
         duration: Span::from_secs(120),
         warmup: Span::from_secs(5),
+        repeat: 1,
     }
 }
 
@@ -139,6 +143,7 @@ mod tests {
         assert!(id.starts_with("good-india--default--s1--"), "{id}");
         assert_eq!(id.len(), "good-india--default--s1--".len() + 8);
         assert_eq!(id, cell.clone().id());
+        assert_eq!(Cell { repeat: 2, ..cell.clone() }.id(), format!("{id}.r2"));
         let hash = |change: &dyn Fn(&mut Cell)| {
             let mut other = cell.clone();
             change(&mut other);

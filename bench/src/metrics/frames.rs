@@ -188,6 +188,13 @@ impl CameraRecord {
         }
     }
 
+    /// A queue of that link dropped a packet of this frame after it had let it in.
+    pub(super) fn packet_dropped(&mut self, frame: FrameId) {
+        if let Some(frame) = self.frames.get_mut(frame.number as usize) {
+            frame.journey.dropped();
+        }
+    }
+
     /// It came out there. What comes after the frame is complete changes nothing.
     pub(super) fn packet_out(&mut self, now: Time, out: &Out) {
         if let Some(frame) = self.frames.get_mut(out.frame.number as usize)

@@ -17,7 +17,7 @@ pub(super) struct Journey {
     pub(super) again: u32,
     /// Packets that the link lost or damaged.
     pub(super) lost: u32,
-    /// Packets that found the link's queue full.
+    /// Packets that found the link's queue full, or that it dropped.
     pub(super) overflowed: u32,
     /// Packets sent while the link was down.
     pub(super) in_outage: u32,
@@ -40,6 +40,11 @@ impl Journey {
             Verdict::QueueFull => self.overflowed += 1,
             Verdict::Outage => self.in_outage += 1,
         }
+    }
+
+    /// A packet that had been let into the link's queue was dropped there.
+    pub(super) fn dropped(&mut self) {
+        self.overflowed += 1;
     }
 
     /// A packet came out; for a frame that is not complete yet.
@@ -98,20 +103,31 @@ impl UnderWay {
         self.packets.push_back((verdict == Verdict::Accepted).then_some(Packet { sent: now, part }));
     }
 
+    /// Packet `id` was dropped in the queue: the frame that it carried a part of, if it did.
+    pub(super) fn dropped(&mut self, id: u64) -> Option<FrameId> {
+        let packet = self.take(id)?;
+        packet.part.map(|part| part.frame)
+    }
+
     /// Packet `id` came out at `now`, not as a copy, after `queued` in the queue: what it was, if a part of a frame.
     #[inline]
     pub(super) fn out(&mut self, now: Time, id: u64, queued: Span, corrupted: bool) -> Option<Out> {
+        let Packet { sent, part } = self.take(id)?;
+        let transit = Span::from_nanos(now.since(sent).as_nanos().saturating_sub(queued.as_nanos()));
+        self.transit_min = Some(self.transit_min.map_or(transit, |least| least.min(transit)));
+        let VideoPart { frame, kind, .. } = part?;
+        Some(Out { frame, kind, queued, transit, corrupted })
+    }
+
+    #[inline]
+    fn take(&mut self, id: u64) -> Option<Packet> {
         let index = usize::try_from(id.checked_sub(self.first)?).ok()?;
         let packet = self.packets.get_mut(index)?.take();
         while self.packets.front().is_some_and(Option::is_none) {
             self.packets.pop_front();
             self.first += 1;
         }
-        let Packet { sent, part } = packet?;
-        let transit = Span::from_nanos(now.since(sent).as_nanos().saturating_sub(queued.as_nanos()));
-        self.transit_min = Some(self.transit_min.map_or(transit, |least| least.min(transit)));
-        let VideoPart { frame, kind, .. } = part?;
-        Some(Out { frame, kind, queued, transit, corrupted })
+        packet
     }
 
     /// The least time any packet was under way, queueing left out: what no sender can change.
@@ -158,5 +174,7 @@ mod tests {
         assert!(under_way.packets.is_empty());
         assert_eq!(under_way.out(ms(120), 8, Span::ZERO, true), None);
         assert_eq!(under_way.out(ms(120), u64::MAX, Span::ZERO, true), None);
+        under_way.sent(ms(9), 9, part, Verdict::Accepted);
+        assert_eq!((under_way.dropped(9), under_way.dropped(9)), (Some(frame), None));
     }
 }

@@ -88,6 +88,11 @@ impl LinkRecord {
         }
     }
 
+    /// A packet that the link had accepted was dropped in its queue.
+    pub(super) fn dropped(&mut self, id: u64) {
+        self.queue_dropped += u64::from(self.first.is_some_and(|first| id >= first));
+    }
+
     /// Packets that did not come out intact.
     pub(super) fn really_lost(&self) -> u64 {
         self.lost + self.queue_dropped + self.outage_dropped + self.corrupted
@@ -107,6 +112,7 @@ impl LinkRecord {
             queue_ms: self.queue_percentiles(),
             queue_ms_max: self.queued_ns.iter().copied().max().map(millis),
             queue_bytes_max: None,
+            marked: None,
         }
     }
 
@@ -135,6 +141,11 @@ impl LinkSecond {
         self.packets += 1;
         self.bytes += u64::from(ip_bytes);
         self.lost += u64::from(verdict != Verdict::Accepted);
+    }
+
+    #[inline]
+    pub(super) fn dropped(&mut self) {
+        self.lost += 1;
     }
 
     #[inline]
@@ -167,11 +178,14 @@ mod tests {
         link.exit(6, PacketExit { corrupted: true, ..exit(2) });
         link.exit(6, PacketExit { duplicate: true, ..exit(2) });
         let summary = link.summary();
+        // One of those that were accepted, and one of the warm-up.
+        link.dropped(5);
+        link.dropped(0);
         assert_eq!(link.packets_all, 7);
         assert_eq!((summary.offered, summary.bytes, summary.delivered), (6, 600, 3));
-        assert_eq!((summary.lost, summary.queue_dropped, summary.outage_dropped), (1, 1, 1));
+        assert_eq!((summary.lost, summary.queue_dropped, summary.outage_dropped), (1, 2, 1));
         assert_eq!((summary.duplicated, summary.corrupted, summary.reordered), (1, 1, 1));
-        assert_eq!(link.really_lost(), 4);
+        assert_eq!(link.really_lost(), 5);
         assert_eq!(summary.queue_ms, Percentiles { p50: Some(2.0), p99: Some(3.0) });
         assert_eq!(summary.queue_ms_max, Some(3.0));
     }

@@ -153,6 +153,23 @@ impl Log {
         ));
     }
 
+    pub(super) fn packet_dropped(
+        &mut self,
+        now: Time,
+        hop: Hop,
+        direction: Direction,
+        id: u64,
+        ip_bytes: u32,
+    ) {
+        let (hop, direction) = (hop.name(), direction.name());
+        self.line(
+            now,
+            format_args!(
+                r#""packet":"dropped","hop":"{hop}","direction":"{direction}","id":{id},"bytes":{ip_bytes}"#
+            ),
+        );
+    }
+
     pub(super) fn sample(&mut self, now: Time, end: End, role: Role, snapshot: &Snapshot) {
         let (at, role) = (end.name(), role_name(role));
         let Snapshot { window_bytes, in_flight_bytes, queue_bytes, queue_frames, .. } = *snapshot;

@@ -42,6 +42,7 @@ pub struct Recorder {
     under_way: UnderWay,
     queue_bytes_max: [Option<u64>; LINKS],
     flow: Option<FlowRecord>,
+    marked: [Option<u64>; LINKS],
     seconds: Seconds,
     trace: Trace,
     log: Option<Log>,
@@ -89,6 +90,7 @@ impl Recorder {
             under_way: UnderWay::default(),
             queue_bytes_max: [None; LINKS],
             flow: FlowRecord::of(cell),
+            marked: [None; LINKS],
             seconds: Seconds::new(start, cell.duration + Cell::DRAIN),
             trace: Trace::new(),
             log: log.map(|out| Log::new(out, start, names)),
@@ -260,6 +262,28 @@ impl Recorder {
         }
     }
 
+    /// A link dropped a packet in its queue that it had accepted: what active queues do.
+    pub fn packet_dropped(&mut self, now: Time, hop: Hop, direction: Direction, id: u64, ip_bytes: u32) {
+        let link = link_index(hop, direction);
+        self.trace.packet_dropped(now, link, id, ip_bytes);
+        self.links[link].dropped(id);
+        if hop == Hop::Operator
+            && let Some(second) = self.seconds.at(now)
+        {
+            let side = if direction == Direction::Down { &mut second.down } else { &mut second.up };
+            side.dropped();
+        }
+        if (hop, direction) == (Hop::Operator, Direction::Down)
+            && let Some(frame) = self.under_way.dropped(id)
+            && let Some(camera) = self.camera(frame)
+        {
+            camera.packet_dropped(frame);
+        }
+        if let Some(log) = &mut self.log {
+            log.packet_dropped(now, hop, direction, id, ip_bytes);
+        }
+    }
+
     /// The state of the machine at `end` towards `role`: once a second from the start of the
     /// traffic, and at the very end.
     pub fn sample(&mut self, now: Time, end: End, role: Role, snapshot: &Snapshot) {
@@ -278,7 +302,9 @@ impl Recorder {
 
     /// A link's own counters, at the end. Only what no event tells is taken from them.
     pub fn link_totals(&mut self, hop: Hop, direction: Direction, counters: &LinkCounters) {
-        self.queue_bytes_max[link_index(hop, direction)] = Some(counters.queue_bytes_max);
+        let link = link_index(hop, direction);
+        self.queue_bytes_max[link] = Some(counters.queue_bytes_max);
+        self.marked[link] = Some(counters.marked.packets).filter(|packets| *packets > 0);
     }
 
     /// The cell's result. The events log is complete when this returns.
@@ -346,7 +372,7 @@ impl Recorder {
             let mut side = |direction| {
                 let index = link_index(hop, direction);
                 let mut link = self.links[index].summary();
-                link.queue_bytes_max = self.queue_bytes_max[index];
+                (link.queue_bytes_max, link.marked) = (self.queue_bytes_max[index], self.marked[index]);
                 link
             };
             LinkPair { down: side(Direction::Down), up: side(Direction::Up) }

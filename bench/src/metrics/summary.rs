@@ -422,7 +422,7 @@ pub struct LinkSummary {
     pub offered: u64,
     /// Packets lost by the loss model.
     pub lost: u64,
-    /// Packets that found the queue full.
+    /// Packets that found the queue full, or that an active queue dropped after it had let them in.
     pub queue_dropped: u64,
     /// Packets that fell into an outage.
     pub outage_dropped: u64,
@@ -442,6 +442,10 @@ pub struct LinkSummary {
     pub queue_ms_max: Option<f64>,
     /// The most bytes the bottleneck queue held in the whole cell, where the link says so.
     pub queue_bytes_max: Option<u64>,
+    /// Packets that an active queue marked (ECN: congestion experienced) in the whole cell; not there where it
+    /// marked none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marked: Option<u64>,
 }
 
 /// What the second flow on the operator hop came to, while it ran.

@@ -31,6 +31,7 @@ fn cell() -> Cell {
         workload: Arc::new(workload),
         duration: Span::from_secs(2),
         warmup: Span::from_secs(1),
+        repeat: 1,
         ..test_cell(1)
     }
 }

@@ -36,6 +36,12 @@ impl Trace {
         self.record(PACKET_EXIT + link as u8 * 16 + flags, queued_us, id as u32, now.as_nanos());
     }
 
+    /// One packet dropped in a queue that had let it in. Only active queues do: on others no such record is
+    /// ever written.
+    pub(super) fn packet_dropped(&mut self, now: Time, link: usize, id: u64, ip_bytes: u32) {
+        self.record(PACKET_DROPPED + link as u8, ip_bytes, id as u32, now.as_nanos());
+    }
+
     /// One frame or pose made.
     pub(super) fn input(&mut self, now: Time, input: &Input) {
         match *input {
@@ -134,6 +140,8 @@ const COMMAND_EXECUTED: u8 = 0x89;
 const COMMAND_STALE: u8 = 0x8a;
 const END: u8 = 0x8b;
 const FRAME_SIZE_ASKED: u8 = 0x8c;
+/// Leaves room for the link number.
+const PACKET_DROPPED: u8 = 0x90;
 /// Belongs to the record before it.
 const DETAIL: u8 = 0x8f;
 
@@ -161,6 +169,9 @@ mod tests {
         assert_ne!(base, exit);
         assert_ne!(exit, hash(|t| t.packet_exit(at(5), 1, 7, Span::from_micros(1), 0)));
         assert_ne!(exit, hash(|t| t.packet_exit(at(5), 1, 7, Span::ZERO, 1)));
+        let dropped = hash(|t| t.packet_dropped(at(5), 1, 7, 1228));
+        assert_ne!(base, dropped);
+        assert_ne!(dropped, hash(|t| t.packet_dropped(at(5), 2, 7, 1228)));
     }
 
     #[test]

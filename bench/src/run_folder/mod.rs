@@ -28,7 +28,7 @@ mod table;
 mod tables;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -386,8 +386,13 @@ fn anything_done(path: &Path) -> bool {
 
 /// Forgets a scenario's cells and what says that the folder is a run.
 fn discard(path: &Path, scenario: &Scenario) -> Result<(), RunFolderError> {
-    let folders: Vec<PathBuf> =
-        scenario.cells().iter().map(|cell| path.join(CELLS).join(cell.id())).collect();
+    let ids: BTreeSet<String> = scenario.cells().iter().map(Cell::id).collect();
+    let ours = |folder: &PathBuf| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        // Repeats go with what they repeat.
+        ids.contains(name.rsplit_once(".r").map_or(&*name, |(id, _)| id)) || ids.contains(&*name)
+    };
+    let folders: Vec<PathBuf> = cell_folders(path).filter(ours).collect();
     // The summaries go first: what is half gone must not be taken for done.
     for folder in &folders {
         write::remove_if_there(&folder.join(SUMMARY))?;

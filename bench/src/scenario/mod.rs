@@ -92,6 +92,7 @@ impl Scenario {
                     base_seed: self.base_seed,
                     duration: self.duration,
                     warmup: self.warmup,
+                    repeat: 1,
                 }));
             }
         }

@@ -17,6 +17,7 @@ fn cell(duration: Span) -> Cell {
         base_seed: 1,
         duration,
         warmup: Span::from_secs(1),
+        repeat: 1,
     }
 }
 

@@ -6,7 +6,7 @@ use bench::bulk::{BulkFlow, BulkPacket};
 use bench::{Cell, Direction, End, Hop, IP_UDP_OVERHEAD_BYTES, Recorder};
 use bytes::BytesMut;
 use netmodel::units::{Share, Time};
-use netmodel::{Admission, Link};
+use netmodel::{Admission, Link, QueueDrop};
 use relay_core::{Camera, Carried, Event, Machine, Output, Role, Snapshot, Transmit};
 
 use super::arena::Arena;
@@ -111,12 +111,11 @@ impl<'a> Network<'a> {
         let id =
             LinkId::between(from, transmit.to).ok_or(SimError::Unroutable { to: transmit.to, at: now })?;
         let (hop, direction) = id.place();
-        let link = &mut self.links[id as usize];
         let segment_bytes = transmit.segment_bytes.unwrap_or(transmit.bytes).max(1);
         for datagram in self.buffer[..transmit.bytes].chunks(segment_bytes) {
             let ip_bytes = datagram.len() as u32 + IP_UDP_OVERHEAD_BYTES;
-            let admission =
-                link.send(now, ip_bytes, transmit.ecn, Freight::Datagram(self.arena.copy(datagram)));
+            let freight = Freight::Datagram(self.arena.copy(datagram));
+            let admission = self.links[id as usize].send(now, ip_bytes, transmit.ecn, freight);
             let (packet, verdict) = (admission.id, admission.verdict);
             self.recorder.packet_sent(now, hop, direction, packet, ip_bytes, verdict, &transmit.carries);
             self.guard.packet(now)?;
@@ -128,7 +127,8 @@ impl<'a> Network<'a> {
                 tap.sent(now, &Sent { id, from, to, ecn, datagram, verdict, carries });
             }
         }
-        self.calendar.set(Actor::Link(id), link.next_exit());
+        self.calendar.set(Actor::Link(id), self.links[id as usize].next_exit());
+        self.drops(now, id);
         Ok(())
     }
 
@@ -155,6 +155,7 @@ impl<'a> Network<'a> {
             );
             self.recorder.flow_packet_sent(direction, ip_bytes, verdict);
             self.calendar.set(Actor::Link(id), link.next_exit());
+            self.drops(now, id);
         }
         self.calendar.set(Actor::Flow, flow.next_at().max(now));
         Ok(())
@@ -165,6 +166,7 @@ impl<'a> Network<'a> {
         let link = &mut self.links[id as usize];
         let exit = link.poll_exit(now);
         self.calendar.set(Actor::Link(id), link.next_exit());
+        self.drops(now, id);
         let exit = exit?;
         let (hop, direction) = id.place();
         self.recorder.packet_exit(
@@ -201,6 +203,15 @@ impl<'a> Network<'a> {
             tap.arrived(now, &Arrived { id, from, to, ecn, datagram, queued, corrupted, duplicate });
         }
         Some(Out::Datagram(Arrival { from, to, ecn: exit.ecn, datagram }))
+    }
+
+    /// Tells of what link `id` has accepted and then dropped in its queue.
+    #[inline]
+    fn drops(&mut self, now: Time, id: LinkId) {
+        let (hop, direction) = id.place();
+        while let Some(QueueDrop { id: packet, ip_bytes, .. }) = self.links[id as usize].poll_drop() {
+            self.recorder.packet_dropped(now, hop, direction, packet, ip_bytes);
+        }
     }
 
     /// Tells the tap how everything stands.

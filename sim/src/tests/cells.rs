@@ -22,6 +22,7 @@ fn cell(name: &str, seed: u64) -> Cell {
         base_seed: 1,
         duration: Span::from_secs(4),
         warmup: Span::from_secs(2),
+        repeat: 1,
     }
 }
 
@@ -181,4 +182,26 @@ fn a_cancelled_pool_begins_nothing() {
     let cancel = AtomicBool::new(true);
     let pool = Pool { jobs: 2, crypto: Crypto::Null, cancel: &cancel, meter: || Duration::ZERO };
     assert_eq!(pool.run(&cells, Hooks::default(), |_, _| panic!("nothing is delivered")), 0);
+}
+
+#[test]
+fn packets_of_an_active_queue_are_accounted_for() {
+    let text = "rtt = '40 ms'\nrate = '2 Mbit/s'\nqueue = { kind = 'codel', time = '300 ms' }";
+    let profile = Arc::new(Profile::parse("codel", text).unwrap());
+    let mut cell = cell("thin-india", 1);
+    cell.profile = profile;
+    // A law that fills the queue, and no smaller frames that would empty it.
+    let mut settings = relay_core::Settings::default();
+    settings.congestion.kind = relay_core::settings::CongestionKind::Open;
+    settings.resize.enabled = false;
+    cell.settings = Arc::new(settings);
+    let result = run(&cell, Crypto::Null);
+    let down = &result.summary.link.down;
+    assert!(down.queue_dropped > 10, "{down:?}");
+    let known = down.delivered + down.lost + down.queue_dropped + down.outage_dropped;
+    // What is under way when the cell ends is acknowledgements and reports at most.
+    assert!((known..=known + 8).contains(&down.offered), "{down:?}");
+    let overflowed: u64 = result.summary.cameras.iter().map(|(_, c)| c.causes.missing.queue_overflow).sum();
+    assert!(overflowed > 0, "{:?}", result.summary.cameras);
+    assert_eq!(result.summary.trace_hash, run(&cell, Crypto::Null).summary.trace_hash);
 }
