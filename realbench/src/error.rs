@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use bench::End;
 use bench::relay_core::SetupError;
 
+use crate::link::LinkError;
+use crate::net::NetError;
+
 /// Reads after "failed to".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -34,6 +37,12 @@ pub enum RealError {
         /// Why it did not work.
         reason: String,
     },
+    /// The namespaces could not be made.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// The link between the ends could not be made, or ended.
+    #[error(transparent)]
+    Link(#[from] LinkError),
     /// An end could not join its session in time.
     #[error("join the session: {}", never_joined(*refused))]
     NeverJoined {

@@ -12,8 +12,9 @@ use bench::{Direction, End, Hop, IP_UDP_OVERHEAD_BYTES};
 use netmodel::units::{Span, Time};
 use netmodel::{DirectionProfile, Link, Profile, StreamKey, Verdict};
 
+use crate::clock::Clock;
 use crate::link::{
-    ChannelSink, Clock, LinkBackend, LinkError, LinkPlan, LinkReport, PacketEvent, Place, ahead_max,
+    ChannelSink, LinkBackend, LinkError, LinkPlan, LinkReport, PacketEvent, Place, ahead_max,
 };
 use crate::net::{EndAddress, Topology, TopologyOptions};
 
@@ -76,6 +77,9 @@ pub fn by_model(options: &FatesOptions, sent: Option<&[Fate]>) -> Fates {
             fate.delay = Some(exit.at.since(fate.sent));
         }
     }
+    while let Some(drop) = link.poll_drop() {
+        fates[drop.id as usize].verdict = Verdict::QueueFull;
+    }
     Fates { fates, exact: true, ahead_max: Span::ZERO, report: None }
 }
 
@@ -116,7 +120,7 @@ pub fn by_backend(options: &FatesOptions, backend: &dyn LinkBackend) -> Result<F
     let sending = Sending { options: options.clone(), clock, to: to.socket_address(PORT) };
     let sent = std::thread::spawn(move || sending.run(&sender));
     let mut arrived = vec![None; options.packets as usize];
-    receive(&receiver, &clock, &mut arrived, longest + MARGIN, || sent.is_finished())?;
+    receive(&receiver, clock, &mut arrived, longest + MARGIN, || sent.is_finished())?;
     let sent = sent.join().map_err(|_| LinkError::Panicked)??;
     let report = link.stop()?;
     Ok(gathered(options, &events, &sent, &arrived, report))
@@ -152,7 +156,7 @@ impl Sending {
 /// for longer than `longest`.
 fn receive(
     socket: &UdpSocket,
-    clock: &Clock,
+    clock: Clock,
     arrived: &mut [Option<Time>],
     longest: Span,
     all_sent: impl Fn() -> bool,
@@ -199,6 +203,11 @@ fn gathered(
             PacketEvent::Exit { at, place, id, duplicate: false, .. } if place == here => {
                 if let Some(fate) = told.get_mut(id as usize) {
                     fate.delay = Some(at.since(fate.sent));
+                }
+            }
+            PacketEvent::Dropped { place, id, .. } if place == here => {
+                if let Some(fate) = told.get_mut(id as usize) {
+                    fate.verdict = Verdict::QueueFull;
                 }
             }
             _ => {}

@@ -3,9 +3,11 @@
 //! Each end that has inputs draws the cell's whole traffic by itself and passes over what is not its own. The streams are
 //! keyed by camera, so all draw the same.
 
-use bench::relay_core::{Camera, Event, Machine, Operator, Relay, Robot, Role};
+use std::net::SocketAddr;
+
+use bench::relay_core::{Camera, Event, Machine, Operator, Relay, Robot, Role, Transmit};
 use bench::units::{Share, Span, Time};
-use bench::{Cell, End, Input, Source};
+use bench::{Cell, Direction, End, Hop, IP_UDP_OVERHEAD_BYTES, Input, Source};
 use bytes::{Bytes, BytesMut};
 
 use super::facts::{Fact, Facts};
@@ -85,6 +87,12 @@ impl Part {
         self.sample_at.min(self.stop_at)
     }
 
+    /// Tells what a datagram carries that is about to go on a link.
+    fn transmit(&self, now: Time, hop: Hop, direction: Direction, transmit: &Transmit) {
+        let ip_bytes = transmit.bytes as u32 + IP_UDP_OVERHEAD_BYTES;
+        self.facts.note(now, Fact::Carries { hop, direction, ip_bytes, carries: transmit.carries });
+    }
+
     /// Takes the samples that are due. Whether it is over.
     fn act(&mut self, now: Time, end: End, roles: &[Role], machine: &impl Machine) -> Flow {
         if now >= self.next_at() {
@@ -132,16 +140,22 @@ impl App<Robot> for RobotApp {
         }
         self.part.facts.note(now, Fact::Event(End::Robot, event.clone()));
     }
+
+    fn transmit(&mut self, now: Time, transmit: &Transmit) {
+        self.part.transmit(now, Hop::Robot, Direction::Up, transmit);
+    }
 }
 
 /// The relay, which has no inputs.
 pub(super) struct RelayApp {
     part: Part,
+    /// Where the robot is; who is elsewhere is the operator.
+    robot: SocketAddr,
 }
 
 impl RelayApp {
-    pub(super) fn new(cell: &Cell, facts: Facts) -> Self {
-        Self { part: Part::new(cell, facts) }
+    pub(super) fn new(cell: &Cell, facts: Facts, robot: SocketAddr) -> Self {
+        Self { part: Part::new(cell, facts), robot }
     }
 }
 
@@ -156,6 +170,11 @@ impl App<Relay> for RelayApp {
 
     fn event(&mut self, now: Time, event: &Event) {
         self.part.facts.note(now, Fact::Event(End::Relay, event.clone()));
+    }
+
+    fn transmit(&mut self, now: Time, transmit: &Transmit) {
+        let hop = if transmit.to == self.robot { Hop::Robot } else { Hop::Operator };
+        self.part.transmit(now, hop, Direction::Down, transmit);
     }
 }
 
@@ -189,6 +208,10 @@ impl App<Operator> for OperatorApp {
 
     fn event(&mut self, now: Time, event: &Event) {
         self.part.facts.note(now, Fact::Event(End::Operator, event.clone()));
+    }
+
+    fn transmit(&mut self, now: Time, transmit: &Transmit) {
+        self.part.transmit(now, Hop::Operator, Direction::Up, transmit);
     }
 }
 

@@ -5,18 +5,19 @@
 //! counted.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use bench::netmodel::{LinkCounters, Verdict};
+use bench::netmodel::Verdict;
 use bench::relay_core::{Carried, Event, Role, Snapshot};
 use bench::units::{Span, Time};
 use bench::{CellResult, Direction, End, Hop, Input, Recorder};
 
 use crate::clock::Clock;
+use crate::link::{LINKS, LinkReport, Place};
 
 /// Something that happened in a cell.
 #[derive(Debug, Clone)]
@@ -27,6 +28,17 @@ pub enum Fact {
     Event(End, Event),
     /// The state of a machine towards a role.
     Sample(End, Role, Box<Snapshot>),
+    /// A datagram is about to go on a link: told by its sender before the link tells of it.
+    Carries {
+        /// On which hop.
+        hop: Hop,
+        /// In which direction.
+        direction: Direction,
+        /// Its size with IP and UDP headers.
+        ip_bytes: u32,
+        /// What is in it.
+        carries: Carried,
+    },
     /// A packet was handed to a link.
     PacketSent {
         /// On which hop.
@@ -39,6 +51,17 @@ pub enum Fact {
         ip_bytes: u32,
         /// What the link decided.
         verdict: Verdict,
+    },
+    /// A packet that a link had accepted was dropped in its queue.
+    PacketDropped {
+        /// On which hop.
+        hop: Hop,
+        /// In which direction.
+        direction: Direction,
+        /// The number that it was handed over with.
+        id: u64,
+        /// Its size with IP and UDP headers.
+        ip_bytes: u32,
     },
     /// A packet came out of a link.
     PacketExit {
@@ -83,6 +106,8 @@ pub(super) struct Collector {
     clock: Clock,
     recorder: Recorder,
     waiting: BinaryHeap<Reverse<Waiting>>,
+    /// What is on its way to each link.
+    cargo: [Cargo; LINKS.len()],
     released: Time,
     sequence: u64,
     late: u64,
@@ -109,9 +134,9 @@ pub(super) struct Collected {
 
 impl Collected {
     /// The result, with what the links counted.
-    pub(super) fn finish(mut self, end: Time, links: &[(Hop, Direction, LinkCounters)]) -> CellResult {
-        for (hop, direction, counters) in links {
-            self.recorder.link_totals(*hop, *direction, counters);
+    pub(super) fn finish(mut self, end: Time, link: &LinkReport) -> CellResult {
+        for (hop, direction, counters) in link.counted() {
+            self.recorder.link_totals(hop, direction, counters);
         }
         self.recorder.finish(end.max(self.last))
     }
@@ -134,6 +159,7 @@ impl Collector {
             clock,
             recorder,
             waiting: BinaryHeap::new(),
+            cargo: Default::default(),
             released: Time::ZERO,
             sequence: 0,
             late: 0,
@@ -190,12 +216,42 @@ impl Collector {
             Fact::Event(end, event) => recorder.event(now, end, &event),
             Fact::Sample(end, role, snapshot) => recorder.sample(now, end, role, &snapshot),
             Fact::PacketSent { hop, direction, id, ip_bytes, verdict } => {
-                recorder.packet_sent(now, hop, direction, id, ip_bytes, verdict, &Carried::default());
+                let carries = self.cargo[Place { hop, direction }.index()].take(ip_bytes);
+                recorder.packet_sent(now, hop, direction, id, ip_bytes, verdict, &carries);
+            }
+            Fact::Carries { hop, direction, ip_bytes, carries } => {
+                self.cargo[Place { hop, direction }.index()].put(ip_bytes, carries);
+            }
+            Fact::PacketDropped { hop, direction, id, ip_bytes } => {
+                recorder.packet_dropped(now, hop, direction, id, ip_bytes);
             }
             Fact::PacketExit { hop, direction, id, ip_bytes, queued, corrupted, duplicate } => {
                 recorder.packet_exit(now, hop, direction, id, ip_bytes, queued, corrupted, duplicate);
             }
         }
+    }
+}
+
+/// What the datagrams carry that are on their way from a machine to its link, in order.
+#[derive(Debug, Default)]
+struct Cargo(VecDeque<(u32, Carried)>);
+
+impl Cargo {
+    fn put(&mut self, ip_bytes: u32, carries: Carried) {
+        // Where no link tells of packets, nobody takes them out.
+        if self.0.len() == CARGO_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back((ip_bytes, carries));
+    }
+
+    /// What the packet of this size carries that came to the link now: the next one of that size. Those before it
+    /// never came, as a probe that is too large for the device does not.
+    fn take(&mut self, ip_bytes: u32) -> Carried {
+        let Some(index) = self.0.iter().position(|(bytes, _)| *bytes == ip_bytes) else {
+            return Carried::default();
+        };
+        self.0.drain(..=index).next_back().map(|(_, carries)| carries).unwrap_or_default()
     }
 }
 
@@ -221,9 +277,34 @@ impl Ord for Waiting {
 
 /// Facts between their threads and the collector: several seconds of the default workload.
 const UNDER_WAY_MAX: usize = 65_536;
+/// Datagrams between a machine and its link: more than a socket's buffer holds.
+const CARGO_MAX: usize = 8_192;
 /// Facts in the heap.
 const WAITING_MAX: usize = 262_144;
 /// How long a fact waits for one that happened before it.
 const WINDOW: Span = Span::from_millis(500);
 /// How often the collector looks whether it is to end.
 const TURN: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_is_matched_by_order_and_size() {
+        let mut cargo = Cargo::default();
+        let pose = |pose| Carried { pose: Some(pose), ..Carried::default() };
+        for (bytes, number) in [(100, 1), (1500, 2), (200, 3), (100, 4)] {
+            cargo.put(bytes, pose(number));
+        }
+        assert_eq!(cargo.take(100), pose(1));
+        assert_eq!(cargo.take(700), Carried::default(), "nobody told of it");
+        assert_eq!(cargo.take(200), pose(3), "the large one never came");
+        assert_eq!(cargo.take(100), pose(4));
+        assert_eq!(cargo.take(100), Carried::default());
+        for number in 0..CARGO_MAX as u32 + 5 {
+            cargo.put(100, pose(number));
+        }
+        assert_eq!((cargo.0.len(), cargo.take(100)), (CARGO_MAX, pose(5)));
+    }
+}

@@ -5,9 +5,9 @@ use std::fs;
 use bench::metrics::summary::{HostSummary, LagSummary};
 
 use super::ends::Inputs;
-use super::network::LinkReport;
 use crate::driver::Report;
 use crate::lag::Lag;
+use crate::link::LinkReport;
 
 /// The processors' time so far, in ticks, from `/proc/stat`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Noise<'_> {
         let shares = self.processors.and_then(|(before, after)| after.since(before));
         HostSummary {
             backend: self.backend.to_owned(),
-            release_lag_us: self.link.release_lag.as_ref().and_then(Lag::summary),
+            release_lag_us: self.link.release_lag.summary(),
             timer_lag_us: timer.summary(),
             receive_lag_us: receive.summary(),
             steal_ratio: shares.map(|(stolen, _)| stolen),
@@ -77,7 +77,7 @@ impl Noise<'_> {
             inputs_made: self.inputs.made,
             inputs_late: self.inputs.late,
             dropped_at_sockets: self.reports.iter().map(|report| report.dropped_at_socket).sum(),
-            dropped_in_link: self.link.dropped,
+            dropped_in_link: self.link.dropped(),
             send_errors: self.reports.iter().map(|report| report.send_errors).sum(),
             facts_lost: self.facts_lost,
         }
@@ -86,9 +86,15 @@ impl Noise<'_> {
     /// Why the numbers are not to be trusted, if there is a reason.
     pub(super) fn taint(&self, host: &HostSummary) -> Option<String> {
         let over = |lag: Option<LagSummary>, us: f64| lag.filter(|lag| lag.p99 > us).map(|lag| lag.p99 / 1e3);
-        let mut reasons: Vec<String> = self.link.tainted.iter().cloned().collect();
+        let mut reasons = Vec::new();
         if let Some(dropped) = host.dropped_at_sockets.filter(|dropped| *dropped > 0) {
             reasons.push(format!("{dropped} datagrams found an end's socket full"));
+        }
+        if self.link.unstamped > 0 {
+            reasons.push(format!(
+                "{} packets came to the link without a time of the kernel's",
+                self.link.unstamped
+            ));
         }
         if host.dropped_in_link > 0 {
             reasons.push(format!(
@@ -155,7 +161,7 @@ mod tests {
             processors: None,
         };
         assert_eq!(noise.taint(&noise.summary()), None);
-        let dropped = LinkReport { dropped: 3, ..LinkReport::default() };
+        let dropped = LinkReport { socket_drops: 2, send_failures: 1, ..LinkReport::default() };
         (noise.link, noise.facts_lost, noise.inputs.late) = (&dropped, 2, 5);
         let mut host = noise.summary();
         host.timer_lag_us = Some(LagSummary { p50: 1.0, p99: 6_000.0, max: 7_000.0 });

@@ -6,6 +6,7 @@
 mod ends;
 mod facts;
 mod host;
+mod namespaces;
 mod network;
 #[cfg(test)]
 mod tests;
@@ -33,7 +34,8 @@ use crate::tls::{Certificates, Identity, SERVER_NAME, token_key};
 
 pub(crate) use ends::Traffic;
 pub use facts::{Fact, Facts};
-pub use network::{LinkReport, Loopback, Network};
+pub use namespaces::Namespaces;
+pub use network::{Loopback, Network};
 
 /// How to run a cell for real.
 #[derive(Default)]
@@ -56,17 +58,15 @@ pub fn run_cell(cell: &Cell, network: &mut dyn Network, options: Options) -> Res
         Some(certificates) => certificates,
         None => Certificates::generate(&[SERVER_NAME.to_owned()])?,
     };
-    let socket = |network: &mut dyn Network, end| network.socket(end).map_err(RealError::io("make a socket"));
-    let sockets =
-        [socket(network, End::Robot)?, socket(network, End::Relay)?, socket(network, End::Operator)?];
+    let sockets = [network.socket(End::Robot)?, network.socket(End::Relay)?, network.socket(End::Operator)?];
     let clock = Clock::start();
     let (facts, ending, collector) = Collector::new(clock, Recorder::new(cell, options.log));
-    network.start(clock, facts.clone()).map_err(RealError::io("start the links"))?;
+    network.start(clock, facts.clone())?;
     let before = Processors::read();
     let collector = spawn("collector", move || collector.run())?;
     let starter = Starter { cell, clock, options: options.driver, stop: Stop::default() };
-    let relay = network.address(End::Relay);
-    let ended = starter.run(sockets, relay, &certificates, &facts);
+    let addresses = Addresses { robot: network.address(End::Robot), relay: network.address(End::Relay) };
+    let ended = starter.run(sockets, addresses, &certificates, &facts);
     drop(facts);
     let ended = match ended {
         Ok(ended) => ended,
@@ -78,6 +78,7 @@ pub fn run_cell(cell: &Cell, network: &mut dyn Network, options: Options) -> Res
     let after = Processors::read();
     let link = network.finish();
     let collected = collect(collector, &ending)?;
+    let link = link?;
     let noise = Noise {
         backend: network.backend(),
         reports: &ended.reports,
@@ -90,7 +91,7 @@ pub fn run_cell(cell: &Cell, network: &mut dyn Network, options: Options) -> Res
     let host = noise.summary();
     let tainted = noise.taint(&host);
     let end = Time::ZERO + cell.warmup + cell.duration + Cell::DRAIN;
-    let mut result = collected.finish(end, &link.counters);
+    let mut result = collected.finish(end, &link);
     result.summary.mode = Mode::Real;
     result.summary.host = Some(host);
     result.summary.tainted = tainted;
@@ -123,6 +124,13 @@ struct Ended {
     inputs: Inputs,
 }
 
+/// Where ends are that others have to know.
+#[derive(Clone, Copy)]
+struct Addresses {
+    robot: std::net::SocketAddr,
+    relay: std::net::SocketAddr,
+}
+
 /// What one end's thread tells when it is done.
 type Done = (End, Result<(Report, Inputs), String>);
 
@@ -138,7 +146,7 @@ impl Starter<'_> {
     fn run(
         &self,
         [robot_socket, relay_socket, operator_socket]: [std::net::UdpSocket; 3],
-        relay: std::net::SocketAddr,
+        Addresses { robot: robot_address, relay }: Addresses,
         certificates: &Certificates,
         facts: &Facts,
     ) -> Result<Ended, RealError> {
@@ -153,7 +161,7 @@ impl Starter<'_> {
         ];
         let listen = Listen { crypto: middle.server()?, token_key: token_key()?, access: Access::Anybody };
         let machine = Relay::new(&self.params(End::Relay, &middle), listen, &cell.settings);
-        let app = RelayApp::new(cell, facts.clone());
+        let app = RelayApp::new(cell, facts.clone(), robot_address);
         self.start(End::Relay, relay_socket, machine, app, relay_recent, &sender, |_| Inputs::default())?;
         let dial = |crypto| Dial {
             relay,

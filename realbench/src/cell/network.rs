@@ -1,14 +1,13 @@
 //! What is between the ends of a real cell, as the cell's runner sees it.
 
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
-use bench::netmodel::LinkCounters;
-use bench::{Direction, End, Hop};
+use bench::End;
 
 use super::facts::Facts;
 use crate::clock::Clock;
-use crate::lag::Lag;
+use crate::error::RealError;
+use crate::link::LinkReport;
 
 /// The sockets of the three ends and the links between them.
 ///
@@ -19,29 +18,28 @@ pub trait Network: Send {
     fn backend(&self) -> &str;
 
     /// A socket for `end`, made where that end is: inside its namespace.
-    fn socket(&mut self, end: End) -> io::Result<UdpSocket>;
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses one.
+    fn socket(&mut self, end: End) -> Result<UdpSocket, RealError>;
 
     /// Where `end` can be reached by its peers, once its socket is there.
     fn address(&self, end: End) -> SocketAddr;
 
     /// Packets begin to flow. It tells `facts` of every packet by `clock`, whose zero is the cell's.
-    fn start(&mut self, clock: Clock, facts: Facts) -> io::Result<()>;
+    ///
+    /// # Errors
+    ///
+    /// If the links cannot be made.
+    fn start(&mut self, clock: Clock, facts: Facts) -> Result<(), RealError>;
 
     /// The cell is over; no facts come after this returns.
-    fn finish(&mut self) -> LinkReport;
-}
-
-/// What the links have to say in the end.
-#[derive(Debug, Clone, Default)]
-pub struct LinkReport {
-    /// What each direction of each link counted, where it did.
-    pub counters: Vec<(Hop, Direction, LinkCounters)>,
-    /// How late packets were released.
-    pub release_lag: Option<Lag>,
-    /// Packets that devices and sockets lost although the model did not.
-    pub dropped: u64,
-    /// Why the link's work is not to be trusted, where it is not.
-    pub tainted: Option<String>,
+    ///
+    /// # Errors
+    ///
+    /// If the links had ended before, and why.
+    fn finish(&mut self) -> Result<LinkReport, RealError>;
 }
 
 /// No link at all: three sockets on the loopback device.
@@ -55,9 +53,10 @@ impl Network for Loopback {
         "none"
     }
 
-    fn socket(&mut self, end: End) -> io::Result<UdpSocket> {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-        self.addresses[end as usize] = Some(socket.local_addr()?);
+    fn socket(&mut self, end: End) -> Result<UdpSocket, RealError> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(RealError::io("make a socket"))?;
+        let address = socket.local_addr().map_err(RealError::io("find the address of a socket"))?;
+        self.addresses[end as usize] = Some(address);
         Ok(socket)
     }
 
@@ -65,11 +64,11 @@ impl Network for Loopback {
         self.addresses[end as usize].unwrap_or_else(|| (Ipv4Addr::LOCALHOST, 0).into())
     }
 
-    fn start(&mut self, _clock: Clock, _facts: Facts) -> io::Result<()> {
+    fn start(&mut self, _clock: Clock, _facts: Facts) -> Result<(), RealError> {
         Ok(())
     }
 
-    fn finish(&mut self) -> LinkReport {
-        LinkReport::default()
+    fn finish(&mut self) -> Result<LinkReport, RealError> {
+        Ok(LinkReport::default())
     }
 }

@@ -16,7 +16,7 @@ mod timer;
 
 use std::net::UdpSocket;
 
-use bench::relay_core::{Event, Machine, Output};
+use bench::relay_core::{Event, Machine, Output, Transmit};
 use bench::units::{Span, Time};
 
 use self::socket::{Received, Socket};
@@ -47,6 +47,9 @@ pub trait App<M> {
 
     /// The machine said something.
     fn event(&mut self, now: Time, event: &Event);
+
+    /// The machine wants a datagram sent. It may yet not be: the kernel may refuse it.
+    fn transmit(&mut self, _now: Time, _transmit: &Transmit) {}
 
     /// Somebody asked to stop: tells the machine to close its connections.
     fn close(&mut self, _now: Time, _machine: &mut M) {}
@@ -212,6 +215,7 @@ impl<M: Machine, A: App<M>> Driver<'_, M, A> {
         for _ in 0..OUTPUTS_MAX {
             match self.machine.poll_output(now, &mut self.buffer) {
                 Output::Transmit(transmit) => {
+                    self.app.transmit(now, &transmit);
                     self.blocked = !self.socket.push(transmit, &self.buffer, &mut self.report);
                     if self.blocked {
                         return;

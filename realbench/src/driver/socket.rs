@@ -1,14 +1,11 @@
 //! A UDP socket as a machine uses it: batches out, datagrams with the time they came in.
 
-use std::io::{self, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
-use std::time::Duration;
-
 use bench::relay_core::Transmit;
 use bench::units::{Span, Time};
 use bytes::BytesMut;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, UdpSocketState};
-use rustix::time::{ClockId, clock_gettime};
+use std::io::{self, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
 use tokio::io::Interest;
 
 use super::options::{Options, Report};
@@ -96,16 +93,15 @@ impl Socket {
             Err(error) => return Err(error),
         };
         report.receive_calls += 1;
-        let (now, wall) = (clock.now(), wall_clock());
+        let (offset, now) = (Clock::wall_offset(), clock.now());
         for (slot, meta) in metas[..count].iter().enumerate() {
-            let at = match meta.timestamp.and_then(|stamp| wall.checked_sub(stamp)) {
-                // The wall clock may be set meanwhile; what cannot be is not believed.
-                Some(age) if age <= STAMP_AGE_MAX => {
-                    report.receive_lag.record(age.into());
-                    Time::from_nanos(now.as_nanos().saturating_sub(Span::from(age).as_nanos()))
-                }
-                _ => now,
-            };
+            let stamp = meta.timestamp.map(|stamp| clock.of_wall(stamp, offset));
+            // The wall clock may be set meanwhile; what cannot be is not believed.
+            let stamp = stamp.filter(|at| *at <= now && now.since(*at) <= STAMP_AGE_MAX);
+            if let Some(at) = stamp {
+                report.receive_lag.record(now.since(at));
+            }
+            let at = stamp.unwrap_or(now);
             let start = slot * self.slot_bytes;
             let bytes = &self.buffer[start..start + meta.len.min(self.slot_bytes)];
             let ecn = meta.ecn.map_or(0, |ecn| ecn as u8);
@@ -216,12 +212,6 @@ fn is_about_a_peer(error: &io::Error) -> bool {
     )
 }
 
-/// The kernel stamps datagrams with calendar time.
-fn wall_clock() -> Duration {
-    let time = clock_gettime(ClockId::Realtime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
-}
-
 /// Room for a quarter of a second of ten times the default video.
 const SOCKET_BUFFER_BYTES: usize = 1 << 20;
 /// The most that receive offload makes of one flow.
@@ -231,4 +221,4 @@ const DATAGRAM_BYTES_MAX: usize = 9 << 10;
 /// UDP's own limit on what one call may hand over, headers deducted.
 const SEND_BYTES_MAX: usize = 65_000;
 /// A datagram that waited longer than this was not stamped by the same clock.
-const STAMP_AGE_MAX: Duration = Duration::from_secs(1);
+const STAMP_AGE_MAX: Span = Span::from_secs(1);

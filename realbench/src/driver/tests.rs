@@ -159,7 +159,9 @@ fn timeouts_come_and_none_comes_early() {
     }
 }
 
+/// Has no inputs and never ends.
 struct Never;
+
 impl App<Burst> for Never {
     fn next_at(&self) -> Time {
         Time::MAX

@@ -4,7 +4,6 @@
 //! The runner asks a backend what of a profile it cannot do, makes a [`Topology`] with the middle that the
 //! backend wants, starts it, and stops it for its report. Nothing here knows what the packets carry.
 
-mod clock;
 mod error;
 mod frame;
 mod netem;
@@ -16,12 +15,11 @@ mod scheduling;
 mod sink;
 mod userspace;
 
-pub use clock::Clock;
 pub use error::{LinkError, Unsupported};
 pub use netem::{NetemLink, probe as probe_netem};
 pub use none::NoLink;
 pub use plan::{LINKS, LinkPlan, Place};
-pub use report::{Lag, LinkReport};
+pub use report::LinkReport;
 pub use sink::{ChannelSink, PacketEvent, PacketSink};
 pub use userspace::UserspaceLink;
 

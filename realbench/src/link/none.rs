@@ -5,7 +5,7 @@ use netmodel::{DirectionProfile, LinkCounters};
 
 use super::error::{LinkError, Unsupported};
 use super::plan::{LINKS, LinkPlan};
-use super::report::{Lag, LinkReport};
+use super::report::LinkReport;
 use super::{LinkBackend, PacketSink, RunningLink};
 use crate::net::{Middle, Topology};
 
@@ -76,19 +76,6 @@ impl RunningLink for Cable {
     }
 
     fn stop(self: Box<Self>) -> Result<LinkReport, LinkError> {
-        Ok(LinkReport {
-            backend: "none",
-            links: Default::default(),
-            release_lag: Lag::default(),
-            arrival_lag: Lag::default(),
-            strays: 0,
-            unstamped: 0,
-            socket_drops: 0,
-            send_failures: 0,
-            events_dropped: 0,
-            cpu: std::time::Duration::ZERO,
-            wall: std::time::Duration::ZERO,
-            notes: Vec::new(),
-        })
+        Ok(LinkReport { backend: "none", ..LinkReport::default() })
     }
 }

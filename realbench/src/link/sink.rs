@@ -23,6 +23,17 @@ pub enum PacketEvent {
         /// Its fate.
         verdict: Verdict,
     },
+    /// It had been let into the link's queue, and was dropped there.
+    Dropped {
+        /// When, by the model.
+        at: Time,
+        /// Where.
+        place: Place,
+        /// Its number in this direction, from 0.
+        id: u64,
+        /// Its IP bytes.
+        ip_bytes: u32,
+    },
     /// It left the link.
     Exit {
         /// When it was to leave, by the model.

@@ -120,7 +120,7 @@ fn check(profile: &str, in_order: bool) -> (Vec<(u32, u8)>, LinkReport) {
     assert_eq!(left, exits);
     let counters = &report.links[down().index()];
     assert_eq!(counters.offered.packets, u64::from(count));
-    assert_eq!(report.release_lag.count, left.len() as u64);
+    assert_eq!(report.release_lag.count(), left.len() as u64);
     assert_eq!((report.socket_drops, report.send_failures, report.events_dropped), (0, 0, 0), "{report:?}");
     println!(
         "{:?}\n{:?} cpu {:?} of {:?}\n{:?}",

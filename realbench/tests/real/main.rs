@@ -9,6 +9,7 @@
     reason = "a test binary: it fails by panics, and says what it skips and measures"
 )]
 
+mod cell;
 mod killed;
 mod link;
 mod net;

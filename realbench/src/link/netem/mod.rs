@@ -3,7 +3,7 @@
 mod message;
 mod refusals;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bench::Direction;
 use futures_util::StreamExt;
@@ -19,7 +19,7 @@ use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 
 use super::error::{LinkError, Unsupported};
 use super::plan::{LINKS, LinkPlan, Place};
-use super::report::{Lag, LinkReport};
+use super::report::LinkReport;
 use super::{LinkBackend, PacketSink, RunningLink};
 use crate::net::{Cable, Middle, Namespace, NetError, PORTS, Topology, index_of, netlink};
 use message::{Discipline, NetemOptions, bucket_bytes, packet_queue, seed_of, token_bucket};
@@ -211,17 +211,9 @@ impl RunningLink for Running {
     fn stop(self: Box<Self>) -> Result<LinkReport, LinkError> {
         Ok(LinkReport {
             backend: NAME,
-            links: self.counters(),
-            release_lag: Lag::default(),
-            arrival_lag: Lag::default(),
-            strays: 0,
-            unstamped: 0,
-            socket_drops: 0,
-            send_failures: 0,
-            events_dropped: 0,
-            cpu: Duration::ZERO,
             wall: self.began.elapsed(),
             notes: self.notes,
+            ..LinkReport::default()
         })
     }
 }

@@ -3,14 +3,14 @@
 use std::io;
 
 use netmodel::units::Time;
-use netmodel::{Exit, Link};
+use netmodel::{Exit, Link, QueueDrop};
 
-use super::super::clock::{Clock, WallOffset};
 use super::super::frame::{self, Header};
 use super::super::packet_socket::{PacketSocket, Received};
 use super::super::plan::{LinkPlan, Place};
-use super::super::report::LagHistogram;
 use super::super::sink::{PacketEvent, PacketSink};
+use crate::clock::{Clock, WallOffset};
+use crate::lag::Lag;
 use crate::net::Port;
 
 /// One direction of a hop.
@@ -32,8 +32,8 @@ struct Frame {
 
 /// What all directions count together.
 pub(super) struct Tally {
-    pub(super) release_lag: LagHistogram,
-    pub(super) arrival_lag: LagHistogram,
+    pub(super) release_lag: Lag,
+    pub(super) arrival_lag: Lag,
     pub(super) strays: u64,
     pub(super) unstamped: u64,
     pub(super) send_failures: u64,
@@ -69,7 +69,7 @@ impl Forward {
     pub(super) fn take_in(
         &mut self,
         socket: &mut PacketSocket,
-        clock: &Clock,
+        clock: Clock,
         tally: &mut Tally,
     ) -> io::Result<()> {
         let mut offset = None;
@@ -81,14 +81,14 @@ impl Forward {
         Ok(())
     }
 
-    fn arrive(&mut self, received: Received, clock: &Clock, offset: WallOffset, tally: &mut Tally) {
+    fn arrive(&mut self, received: Received, clock: Clock, offset: WallOffset, tally: &mut Tally) {
         let frame = &self.buffer[..received.bytes.min(self.buffer.len())];
         let Some(header) = frame::parse(frame, self.port).filter(|_| !received.cut) else {
             tally.strays += 1;
             return;
         };
         let now = clock.now();
-        let stamp = received.stamp.map(|stamp| clock.of_wall(stamp, offset));
+        let stamp = received.stamp.map(|stamp| clock.of_wall(stamp.into(), offset));
         // The wall clock may be set in between; a stamp from the future or from long ago is none.
         let stamp = stamp.filter(|at| now.since(*at) <= STAMP_AGE_MAX && at.since(now) <= STAMP_AHEAD_MAX);
         tally.unstamped += u64::from(stamp.is_none());
@@ -106,13 +106,23 @@ impl Forward {
             ip_bytes: header.ip_bytes,
             verdict: admission.verdict,
         });
+        self.tell_drops(tally);
+    }
+
+    /// Tells of what the model has accepted and then dropped in its queue.
+    fn tell_drops(&mut self, tally: &mut Tally) {
+        while let Some(QueueDrop { id, at, ip_bytes }) = self.link.poll_drop() {
+            tally.sink.packet(PacketEvent::Dropped { at, place: self.place, id, ip_bytes });
+        }
     }
 
     /// Lets out through `socket` what is due.
-    pub(super) fn let_out(&mut self, socket: &PacketSocket, clock: &Clock, tally: &mut Tally) {
+    pub(super) fn let_out(&mut self, socket: &PacketSocket, clock: Clock, tally: &mut Tally) {
         while self.link.next_exit() < Time::MAX {
             let now = clock.now();
-            let Some(exit) = self.link.poll_exit(now) else { return };
+            let exit = self.link.poll_exit(now);
+            self.tell_drops(tally);
+            let Some(exit) = exit else { return };
             let Exit { at, id, queued, ip_bytes, ecn, corrupted, duplicate, payload } = exit;
             let Frame { mut bytes, header } = payload;
             frame::mark(&mut bytes, header, ecn);

@@ -13,14 +13,15 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use nix::time::{ClockId as CpuClock, clock_gettime};
 
 use super::super::PacketSink;
-use super::super::clock::Clock;
 use super::super::error::LinkError;
 use super::super::packet_socket::PacketSocket;
 use super::super::plan::LinkPlan;
-use super::super::report::{LagHistogram, LinkReport};
+use super::super::report::LinkReport;
 use super::super::scheduling;
 use super::Shared;
 use super::forward::{Forward, Tally};
+use crate::clock::Clock;
+use crate::lag::Lag;
 use crate::net::PORTS;
 
 /// Everything that the thread has.
@@ -53,8 +54,8 @@ impl Worker {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)
             .map_err(|errno| LinkError::system("make the link's timer", errno))?;
         let tally = Tally {
-            release_lag: LagHistogram::new(),
-            arrival_lag: LagHistogram::new(),
+            release_lag: Lag::default(),
+            arrival_lag: Lag::default(),
             strays: 0,
             unstamped: 0,
             send_failures: 0,
@@ -75,8 +76,8 @@ impl Worker {
         Ok(LinkReport {
             backend: "userspace",
             links: self.counters(),
-            release_lag: self.tally.release_lag.lag(),
-            arrival_lag: self.tally.arrival_lag.lag(),
+            release_lag: self.tally.release_lag,
+            arrival_lag: self.tally.arrival_lag,
             strays: self.tally.strays,
             unstamped: self.tally.unstamped,
             socket_drops: self.sockets.iter().map(PacketSocket::drops).sum(),
@@ -91,11 +92,11 @@ impl Worker {
     /// Takes in, lets out and waits once; true at the signal.
     fn step(&mut self) -> io::Result<bool> {
         for (forward, socket) in self.forwards.iter_mut().zip(&mut self.sockets) {
-            forward.take_in(socket, &self.clock, &mut self.tally)?;
+            forward.take_in(socket, self.clock, &mut self.tally)?;
         }
         for (index, forward) in self.forwards.iter_mut().enumerate() {
             // The two ports of a hop stand beside each other in the table.
-            forward.let_out(&self.sockets[index ^ 1], &self.clock, &mut self.tally);
+            forward.let_out(&self.sockets[index ^ 1], self.clock, &mut self.tally);
         }
         let now = self.clock.now();
         if now >= self.next_share {
