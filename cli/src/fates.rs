@@ -17,7 +17,9 @@ use report::{Align, Sheet};
 use crate::args::{self, FateBackend, Format, Selection};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::records::{self, BackendRecord, FateRecord, FatesRecord, LagRecord, LatenessRecord, LinkReportRecord};
+use crate::records::{
+    self, BackendRecord, FateRecord, FatesRecord, LagRecord, LatenessRecord, LinkReportRecord,
+};
 use crate::{diagnostics, input, output, text_file};
 
 /// Sends the packets by every backend that is asked for, and compares.
