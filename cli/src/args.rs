@@ -37,7 +37,7 @@ pub(crate) struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Run a scenario in the simulator and print its grid
+    /// Run a scenario, in the simulator or for real, and print its grid
     #[command(after_long_help = RUN_EXAMPLES)]
     Run(Run),
     /// Show what a scenario would run: cells, counts and estimated packets
@@ -49,6 +49,9 @@ pub(crate) enum Verb {
     /// Say what limited one finished cell, with the numbers that say so and what to try
     #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
+    /// Run cells in the simulator and for real, and say where they disagree
+    #[command(after_long_help = CONFIRM_HELP)]
+    Confirm(Confirm),
     /// Run one finished cell again, check that it comes to the same, and write what happened in it
     #[command(after_long_help = REPLAY_EXAMPLES)]
     Replay(Replay),
@@ -204,6 +207,88 @@ pub(crate) struct Run {
     /// No progress and no footer on stderr; errors and warnings are still printed
     #[arg(long, short)]
     pub(crate) quiet: bool,
+
+    /// In virtual time, or over real sockets in network namespaces
+    ///
+    /// For real, each cell takes as long as it is, and a little: cells run one after the other, in random
+    /// seeded order. `arcbench doctor` says whether this machine can.
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = RunMode::Sim)]
+    pub(crate) mode: RunMode,
+
+    /// What carries the packets of real cells
+    #[arg(long, value_name = "BACKEND", value_enum, default_value_t = RealBackend::Auto)]
+    pub(crate) backend: RealBackend,
+
+    /// How often each real cell is run; the spread is what the machine alone makes
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeat: u32,
+}
+
+/// `arcbench confirm`.
+#[derive(Debug, Args)]
+pub(crate) struct Confirm {
+    /// Which cells to run; the scenario is `confirm` where none is named.
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+
+    /// How often each cell is run for real; the spread is what the machine alone makes
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeat: u32,
+
+    /// What carries the packets of the real cells
+    #[arg(long, value_name = "BACKEND", value_enum, default_value_t = RealBackend::Auto)]
+    pub(crate) backend: RealBackend,
+
+    /// The run folder of the real cells [default: runs/SCENARIO-HASH]
+    ///
+    /// As for `run`: the same command goes on where it stopped.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Discard the real cells that this same run has finished, and run them again
+    #[arg(long)]
+    pub(crate) fresh: bool,
+
+    /// What to print on stdout
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// How cells are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunMode {
+    /// In the simulator, in virtual time
+    Sim,
+    /// Over real sockets in network namespaces, in real time
+    Real,
+}
+
+/// What carries the packets of real cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RealBackend {
+    /// The one that can do every profile and knows each packet's fate: `userspace`
+    Auto,
+    /// The simulator's link models, driven in real time
+    Userspace,
+    /// The kernel's netem and token bucket
+    Netem,
+    /// A cable: no delay, no loss
+    None,
+}
+
+impl RealBackend {
+    /// The backend's own name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Auto | Self::Userspace => "userspace",
+            Self::Netem => "netem",
+            Self::None => "none",
+        }
+    }
 }
 
 /// `arcbench list`.
@@ -650,6 +735,8 @@ pub(crate) enum SchemaOf {
     Doctor,
     /// What a command prints with `--format json` in place of its result when it fails
     Error,
+    /// What `confirm --format json` prints
+    Confirm,
 }
 
 fn after_help() -> String {
@@ -708,8 +795,21 @@ Examples:
   arcbench run scenarios/seed-matrix.toml
   arcbench run --profiles bad-india,bad-india-reorder --seeds 1 --events
   arcbench run --set tuned.skip.threshold=3% --metric all --format markdown
+  arcbench run confirm --mode real --repeat 2
 
 A run that is stopped keeps every finished cell; the same command goes on where it stopped.";
+
+const CONFIRM_HELP: &str = "\
+Examples:
+  arcbench confirm
+      the built-in scenario: five links, three relays, 60 s each
+  arcbench confirm --profiles same-region,bad-india --settings best --duration \"10 s\" --repeat 3
+  arcbench confirm my.toml --format markdown
+
+Tolerances: delivered 2 points, frame delay p50 3 ms and p95 10 ms, hand to command p50 3 ms, frozen 1 s a minute.
+A cell whose machine was too noisy is `tainted` and gets no verdict.
+
+Exit codes: 10 if a verdict is `differs`; 11 if a cell failed; 12 interrupted.";
 
 const GRID_EXAMPLES: &str = "\
 Examples:

@@ -144,14 +144,13 @@ fn human(options: &FatesOptions, columns: &[Column]) -> String {
             );
         }
         if let Some(report) = &column.fates.report {
-            let lag = report.release_lag;
-            if lag.count > 0 {
+            if let Some(lag) = report.release_lag.summary() {
                 let _ = writeln!(
                     out,
                     "  release lag: p50 {:.1} us, p99 {:.1} us, max {:.1} us; processor {:.1} % of a core",
-                    lag.us_p50,
-                    lag.us_p99,
-                    lag.us_max,
+                    lag.p50,
+                    lag.p99,
+                    lag.max,
                     100.0 * report.cpu.as_secs_f64() / report.wall.as_secs_f64().max(1e-9)
                 );
             }
@@ -228,15 +227,13 @@ fn lateness(late: Lateness) -> LatenessRecord {
 }
 
 fn report(report: &realbench::link::LinkReport) -> LinkReportRecord {
-    let lag = |lag: realbench::link::Lag| LagRecord {
-        count: lag.count,
-        p50: lag.us_p50,
-        p99: lag.us_p99,
-        max: lag.us_max,
+    let lag = |lag: &realbench::Lag| {
+        let summary = lag.summary().unwrap_or_default();
+        LagRecord { count: lag.count(), p50: summary.p50, p99: summary.p99, max: summary.max }
     };
     LinkReportRecord {
-        release_lag_us: lag(report.release_lag),
-        arrival_lag_us: lag(report.arrival_lag),
+        release_lag_us: lag(&report.release_lag),
+        arrival_lag_us: lag(&report.arrival_lag),
         strays: report.strays,
         socket_drops: report.socket_drops,
         send_failures: report.send_failures,

@@ -10,6 +10,7 @@ mod cell_text;
 mod check;
 mod comparable;
 mod compare;
+mod confirm;
 mod diagnostics;
 mod doctor;
 mod exit;
@@ -30,6 +31,7 @@ mod output;
 mod place;
 mod process;
 mod progress;
+mod real;
 mod records;
 mod reference;
 mod replay;
@@ -88,6 +90,7 @@ fn dispatch(verb: Verb) -> Result<Exit, Failure> {
         Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Grid(arguments) => grid::run(&arguments),
         Verb::Cdf(arguments) => cdf::run(&arguments),
+        Verb::Confirm(arguments) => confirm::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Fates(arguments) => fates::run(&arguments),
         Verb::Certs(arguments) => process::certs(&arguments),

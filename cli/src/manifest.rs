@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bench::{Manifest, RunFolder, RunFolderError, Scenario};
 
-use crate::args::Run;
+use crate::args::{Run, RunMode};
 use crate::failure::Failure;
 use crate::host::{Build, Host};
 use crate::input::Loaded;
@@ -56,6 +56,8 @@ fn other_origin(old: &Manifest, new: &Manifest) -> Option<&'static str> {
         Some("build of arcbench")
     } else if differs(CRYPTO) {
         Some("--crypto")
+    } else if differs(BACKEND) {
+        Some("--mode or --backend")
     } else {
         None
     }
@@ -76,16 +78,19 @@ fn refused(out: &Path, error: &RunFolderError) -> Failure {
 
 fn manifest(scenario: &Scenario, arguments: &Run, fingerprint: &str) -> Manifest {
     let build = Build::this();
-    let versions = [
+    let mut versions = vec![
         ("arcbench", build.version),
         ("rustc", build.rustc),
         ("profile", build.profile),
         (BUILD, fingerprint),
         (CRYPTO, arguments.crypto.name()),
     ];
+    if arguments.mode == RunMode::Real {
+        versions.push((BACKEND, arguments.backend.name()));
+    }
     Manifest {
         format: Manifest::FORMAT,
-        versions: versions.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        versions: versions.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         commit: build.commit.map(str::to_owned),
         host: Host::look().facts(),
         base_seed: scenario.base_seed().to_string(),
@@ -103,6 +108,8 @@ const LOCK: &str = "lock";
 const BUILD: &str = "build";
 /// Under which name the manifest keeps what protected the packets.
 const CRYPTO: &str = "crypto";
+/// Under which name it keeps what carried the packets of real cells.
+const BACKEND: &str = "backend";
 
 #[cfg(test)]
 mod tests {

@@ -14,11 +14,17 @@ pub(crate) const RUNS: &str = "runs";
 /// The default run folder: `runs/<scenario>-<hash>`.
 ///
 /// The hash covers everything that decides results: the resolved scenario, what protects the
-/// packets, and the build. So the same command comes back to the same folder and goes on, and
+/// packets, the build, and in real mode the backend. So the same command comes back to the same folder and goes on, and
 /// nothing that was measured with other code or other settings is taken for an answer.
-pub(crate) fn default_out(name: &str, resolved: &str, crypto: Crypto, fingerprint: &str) -> PathBuf {
+pub(crate) fn default_out(
+    name: &str,
+    resolved: &str,
+    crypto: Crypto,
+    fingerprint: &str,
+    backend: Option<&str>,
+) -> PathBuf {
     let mut hasher = blake3::Hasher::new();
-    for part in [resolved, crypto.name(), fingerprint] {
+    for part in [resolved, crypto.name(), fingerprint].into_iter().chain(backend) {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     }
@@ -95,12 +101,14 @@ mod tests {
 
     #[test]
     fn the_default_folder_changes_with_everything_that_decides_results() {
-        let base = default_out("m", "a = 1", Crypto::Null, "build");
-        assert_eq!(base, default_out("m", "a = 1", Crypto::Null, "build"));
+        let simulated = |name, text, crypto, build| default_out(name, text, crypto, build, None);
+        let base = simulated("m", "a = 1", Crypto::Null, "build");
+        assert_ne!(base, default_out("m", "a = 1", Crypto::Null, "build", Some("netem")));
+        assert_eq!(base, simulated("m", "a = 1", Crypto::Null, "build"));
         assert!(base.to_str().unwrap().starts_with("runs/m-"), "{base:?}");
-        assert_ne!(base, default_out("m", "a = 2", Crypto::Null, "build"));
-        assert_ne!(base, default_out("m", "a = 1", Crypto::Tls, "build"));
-        assert_ne!(base, default_out("m", "a = 1", Crypto::Null, "other build"));
+        assert_ne!(base, simulated("m", "a = 2", Crypto::Null, "build"));
+        assert_ne!(base, simulated("m", "a = 1", Crypto::Tls, "build"));
+        assert_ne!(base, simulated("m", "a = 1", Crypto::Null, "other build"));
     }
 
     #[test]

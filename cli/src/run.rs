@@ -1,4 +1,4 @@
-//! `arcbench run`: a scenario's cells through the simulator, into a run folder and onto stdout.
+//! `arcbench run`: a scenario's cells through the simulator or for real, into a run folder and onto stdout.
 //!
 //! Everything that can be wrong with the command is found before the first cell runs and before
 //! anything is written. From then on finished cells are kept whatever happens.
@@ -8,20 +8,28 @@ use std::time::Duration;
 
 use bench::metrics::GateRow;
 use bench::run_folder::REPORT;
-use bench::{Cell, CellResult, RunFolder, Summary};
+use bench::{Cell, CellResult, RunFolder, RunFolderError, Summary};
+use realbench::link::LinkBackend;
 use report::{Gate, Metric};
-use sim::{Hooks, Pool, SimError};
+use sim::{Hooks, Pool};
 
-use crate::args::Run;
+use crate::args::{RealBackend, Run, RunMode};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::host::{self, Build};
 use crate::input::{self, Loaded};
 use crate::progress::Progress;
-use crate::{gates, grid, interrupt, kept, manifest, output, place, replay, report_page};
+use crate::{gates, grid, interrupt, kept, manifest, output, place, real, replay, report_page};
 
 /// Runs what is asked and prints the grid.
 pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
+    if arguments.mode == RunMode::Real {
+        real::enter()?;
+    } else if arguments.repeat > 1 {
+        return Err(Failure::usage("--repeat without --mode real: the simulator gives the same again"));
+    } else if arguments.backend != RealBackend::Auto {
+        return Err(Failure::usage("--backend without --mode real: the simulator has its own links"));
+    }
     // Before anything that takes time: a signal is answered from the beginning.
     let cancel = interrupt::listen()?;
     if arguments.metric.iter().any(|name| name == "help") {
@@ -46,8 +54,10 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
 }
 
 /// A run that is ready to begin or to go on.
-struct Job {
+pub(crate) struct Job {
     loaded: Loaded,
+    /// What carries the packets, for real.
+    backend: Option<&'static dyn LinkBackend>,
     folder: RunFolder,
     /// What was finished before, for each cell.
     before: Vec<Option<Summary>>,
@@ -55,37 +65,50 @@ struct Job {
 
 /// What came of it.
 #[derive(Default)]
-struct Outcome {
+pub(crate) struct Outcome {
     /// Of every cell that has ended, in the scenario's order.
-    summaries: Vec<Summary>,
+    pub(crate) summaries: Vec<Summary>,
     /// Cells that were run this time, and the packets and processor time they took.
     ran: usize,
     packets: u64,
     cpu_s: f64,
     failed: usize,
     /// The first thing that kept a result from being written.
-    unwritten: Option<String>,
+    pub(crate) unwritten: Option<String>,
     took: Duration,
 }
 
 impl Job {
     /// Finds the run folder and what is done in it.
-    fn prepare(arguments: &Run, loaded: Loaded) -> Result<Self, Failure> {
+    pub(crate) fn prepare(arguments: &Run, mut loaded: Loaded) -> Result<Self, Failure> {
+        let real = arguments.mode == RunMode::Real;
+        let backend = real.then(|| real::backend(arguments.backend, &loaded.cells)).transpose()?;
+        loaded.cells = real::repeated(&loaded.cells, arguments.repeat);
         let fingerprint = Build::fingerprint()
             .map_err(|error| Failure::unexpected(format!("reading the running program: {error}")))?;
         let resolved = loaded.scenario.to_toml();
-        let out = arguments
-            .out
-            .clone()
-            .unwrap_or_else(|| place::default_out(&loaded.name, &resolved, arguments.crypto, &fingerprint));
+        let out = arguments.out.clone().unwrap_or_else(|| {
+            let backend = backend.map(LinkBackend::name);
+            place::default_out(&loaded.name, &resolved, arguments.crypto, &fingerprint, backend)
+        });
         place::check_out(&out)?;
         let folder = manifest::open(&out, &loaded, arguments, &fingerprint)?;
         let before = loaded.cells.iter().map(|cell| folder.done(cell)).collect();
-        Ok(Self { loaded, folder, before })
+        Ok(Self { loaded, backend, folder, before })
+    }
+
+    /// How many cells there are.
+    pub(crate) fn cells(&self) -> usize {
+        self.loaded.cells.len()
+    }
+
+    /// The run's id.
+    pub(crate) fn id(&self) -> String {
+        self.folder.id()
     }
 
     /// Runs the cells that are not done.
-    fn run(&self, arguments: &Run, cancel: &AtomicBool) -> Outcome {
+    pub(crate) fn run(&self, arguments: &Run, cancel: &AtomicBool) -> Outcome {
         let open: Vec<usize> = (0..self.before.len()).filter(|index| self.before[*index].is_none()).collect();
         let cells: Vec<Cell> = open.iter().map(|index| self.loaded.cells[*index].clone()).collect();
         let progress = Progress::start(cells.len(), arguments.quiet);
@@ -94,22 +117,7 @@ impl Job {
         }
         let mut all = self.before.clone();
         let mut outcome = Outcome::default();
-        let pool = Pool {
-            jobs: workers(arguments.jobs, cells.len(), host::cores()),
-            crypto: arguments.crypto.sim(),
-            cancel,
-            meter: crate::meter::thread_cpu,
-        };
-        let log = |_: usize, cell: &Cell| {
-            progress.begun(&cell.id());
-            if !arguments.events {
-                return Ok(None);
-            }
-            let file = self.folder.events_file(cell).map_err(std::io::Error::other)?;
-            Ok(Some(Box::new(file) as sim::EventLog))
-        };
-        let hooks = Hooks { log: &log, progress: &|finished, _| progress.finished(finished) };
-        pool.run(&cells, hooks, |index, result| {
+        let mut done = |index: usize, result: Result<CellResult, String>| {
             let kept = self.keep(arguments, &cells[index], result);
             outcome.count(&kept);
             if outcome.unwritten.is_some() {
@@ -119,14 +127,78 @@ impl Job {
                 progress.note(said);
             }
             all[open[index]] = Some(kept.summary);
-        });
+        };
+        if let Some(backend) = self.backend {
+            self.in_real_time(arguments, &cells, backend, cancel, &progress, &mut done);
+        } else {
+            self.in_the_simulator(arguments, &cells, cancel, &progress, &mut done);
+        }
         outcome.took = progress.end();
         outcome.summaries = all.into_iter().flatten().collect();
         outcome
     }
 
+    fn in_the_simulator(
+        &self,
+        arguments: &Run,
+        cells: &[Cell],
+        cancel: &AtomicBool,
+        progress: &Progress,
+        done: &mut dyn FnMut(usize, Result<CellResult, String>),
+    ) {
+        let pool = Pool {
+            jobs: workers(arguments.jobs, cells.len(), host::cores()),
+            crypto: arguments.crypto.sim(),
+            cancel,
+            meter: crate::meter::thread_cpu,
+        };
+        let log = |_: usize, cell: &Cell| {
+            progress.begun(&cell.id());
+            self.log(arguments, cell).map_err(std::io::Error::other)
+        };
+        let hooks = Hooks { log: &log, progress: &|finished, _| progress.finished(finished) };
+        pool.run(cells, hooks, |index, result| done(index, result.map_err(|error| error.to_string())));
+    }
+
+    /// One cell after the other. A cell that is interrupted comes to its end.
+    fn in_real_time(
+        &self,
+        arguments: &Run,
+        cells: &[Cell],
+        backend: &'static dyn LinkBackend,
+        cancel: &AtomicBool,
+        progress: &Progress,
+        done: &mut dyn FnMut(usize, Result<CellResult, String>),
+    ) {
+        let order = real::order(cells);
+        for (finished, index) in order.iter().copied().enumerate() {
+            if cancel.load(Ordering::Relaxed) {
+                return;
+            }
+            let cell = &cells[index];
+            progress.begun(&cell.id());
+            if !arguments.quiet {
+                let left: Duration = order[finished..].iter().map(|index| real::takes(&cells[*index])).sum();
+                let (number, total) = (finished + 1, cells.len());
+                progress.note(&format!("{number}/{total} {}, about {} to go", cell.id(), real::said(left)));
+            }
+            let log = self.log(arguments, cell);
+            let result = log.map_err(|error| error.to_string()).and_then(|log| real::run(cell, backend, log));
+            done(index, result);
+            progress.finished(finished + 1);
+        }
+    }
+
+    /// Where the events of `cell` go, if they are asked for.
+    fn log(&self, arguments: &Run, cell: &Cell) -> Result<Option<sim::EventLog>, RunFolderError> {
+        if !arguments.events {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(self.folder.events_file(cell)?)))
+    }
+
     /// Writes the result of a cell, or says why there is none.
-    fn keep(&self, arguments: &Run, cell: &Cell, result: Result<CellResult, SimError>) -> Kept {
+    fn keep(&self, arguments: &Run, cell: &Cell, result: Result<CellResult, String>) -> Kept {
         let (error, broken) = match result {
             Ok(result) => match self.folder.write(cell, &result) {
                 Ok(()) => return Kept::done(result.summary),
@@ -170,7 +242,7 @@ impl Job {
     }
 
     /// Writes the page into the run folder. The results are kept whether it can be written or not.
-    fn report(&self, arguments: &Run, outcome: &Outcome) {
+    pub(crate) fn report(&self, arguments: &Run, outcome: &Outcome) {
         if arguments.no_report || outcome.unwritten.is_some() || outcome.summaries.is_empty() {
             return;
         }
@@ -181,7 +253,7 @@ impl Job {
     }
 
     /// The last words on stderr and the exit code.
-    fn end(&self, arguments: &Run, outcome: &Outcome, gates: &[GateRow]) -> Result<Exit, Failure> {
+    pub(crate) fn end(&self, arguments: &Run, outcome: &Outcome, gates: &[GateRow]) -> Result<Exit, Failure> {
         let (ended, total) = (outcome.summaries.len(), self.loaded.cells.len());
         if !arguments.quiet {
             output::note(&self.footer(outcome));

@@ -18,6 +18,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Profile => netmodel::profile_schema(),
         SchemaOf::Settings => bench::settings_schema(),
         SchemaOf::Grid => bench::grid_schema(),
+        SchemaOf::Confirm => report::confirm::confirm_schema(),
         SchemaOf::Compare => report::compare::record::compare_schema(),
         SchemaOf::Show => records::cell_schema(),
         SchemaOf::Moments => schema_for!(MomentsRecord),

@@ -15,6 +15,7 @@
 
 pub mod cdf;
 pub mod compare;
+pub mod confirm;
 pub mod data;
 pub mod delays;
 mod effect;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bench::Cell;
 
-use crate::args::{Crypto, Run};
+use crate::args::{Crypto, Run, RunMode};
 use crate::output::quoted;
 
 /// The command that is running, to go on with: without `--fresh`, which would begin anew.
@@ -30,6 +30,10 @@ pub(crate) fn line(run: &Run, cell: &Cell) -> String {
     }
     if run.crypto != Crypto::Null {
         flag("--crypto", run.crypto.name());
+    }
+    if run.mode == RunMode::Real {
+        arguments.extend(["--mode", "real", "--backend", run.backend.name(), "--events"].map(str::to_owned));
+        return joined(arguments);
     }
     arguments.extend(["--jobs".to_owned(), "1".to_owned(), "--events".to_owned()]);
     joined(arguments)

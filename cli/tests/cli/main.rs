@@ -12,6 +12,7 @@ mod compare;
 mod errors;
 mod explain;
 mod processes;
+mod real;
 mod replay;
 mod runs;
 mod schema;
@@ -119,6 +120,7 @@ fn help_shows_verbs_exit_codes_and_examples() {
         "grid",
         "cdf",
         "compare",
+        "confirm",
         "fates",
         "doctor",
         "schema",
@@ -174,7 +176,7 @@ fn schemas_are_schemas() {
     let files = ["scenario", "profile", "settings"];
     let outputs =
         ["grid", "compare", "show", "moments", "explain", "replay", "list", "check", "cdf", "fates"];
-    for of in [&files[..], &outputs, &["doctor", "error"]].concat() {
+    for of in [&files[..], &outputs, &["doctor", "confirm", "error"]].concat() {
         let schema = Sandbox::new().run(&["schema", of]).ok().json();
         assert!(schema["properties"].is_object(), "{of}: {schema}");
     }
