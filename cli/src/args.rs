@@ -807,7 +807,8 @@ Examples:
   arcbench confirm my.toml --format markdown
 
 Tolerances: delivered 2 points, frame delay p50 3 ms and p95 10 ms, hand to command p50 3 ms, frozen 1 s a minute.
-A cell whose machine was too noisy is `tainted` and gets no verdict.
+A cell whose machine was too noisy is `tainted` and gets no verdict. A figure is `chaotic` where the simulator's own
+are further apart than the tolerance when packets are some tenths of a millisecond late (sim range), and it is among them.
 
 Exit codes: 10 if a verdict is `differs`; 11 if a cell failed; 12 interrupted.";
 

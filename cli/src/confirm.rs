@@ -4,11 +4,14 @@
 //! anew, since they take a moment.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bench::{Cell, Summary};
-use report::confirm::{ConfirmCell, ConfirmResult, confirm};
+use netmodel::profile::Distribution;
+use report::confirm::{ConfirmCell, ConfirmResult, ConfirmVerdict, confirm};
 use sim::{Hooks, Pool};
+use units::Span;
 
 use crate::args::{self, Confirm, Crypto, Format, RunMode};
 use crate::exit::Exit;
@@ -26,17 +29,18 @@ pub(crate) fn run(arguments: &Confirm) -> Result<Exit, Failure> {
     let job = run::Job::prepare(&arguments, loaded)?;
     let sim = simulated(&cells, cancel);
     let outcome = job.run(&arguments, cancel);
-    if outcome.unwritten.is_some() || sim.len() < cells.len() || outcome.summaries.len() < job.cells() {
+    if outcome.unwritten.is_some() || sim.is_empty() || outcome.summaries.len() < job.cells() {
         return job.end(&arguments, &outcome, &[]);
     }
-    let result = ConfirmResult::new(job.id(), arguments.backend.name(), compared(&cells, &sim, &outcome));
+    let compared = compared(&cells, &sim, &outcome, cancel);
+    let result = ConfirmResult::new(job.id(), arguments.backend.name(), compared);
     output::data(&rendered(&result, arguments.format)?)?;
     for line in result.reasons() {
         output::note(&line);
     }
     job.report(&arguments, &outcome);
     let counts = result.verdicts;
-    if counts.agrees + counts.differs == 0 {
+    if counts.agrees + counts.chaotic + counts.differs == 0 {
         output::note("nothing was confirmed: no cell has a verdict");
     }
     match job.end(&arguments, &outcome, &[])? {
@@ -67,6 +71,20 @@ fn real_run(arguments: &Confirm) -> args::Run {
     }
 }
 
+/// A cell with a machine's lateness on the robot's hop, some fractions of a millisecond, more each time.
+fn with_lateness(cell: &Cell) -> Vec<Cell> {
+    let late = |step: u64| {
+        let mut hop = (*cell.robot_hop).clone();
+        for direction in [&mut hop.up, &mut hop.down] {
+            // By a random time, since a constant one would shift everything alike and change nothing.
+            direction.jitter.sigma = direction.jitter.sigma.max(LATENESS_STEP * step);
+            direction.jitter.distribution = Distribution::Uniform;
+        }
+        Cell { robot_hop: Arc::new(hop), ..cell.clone() }
+    };
+    (1..=LATENESS_STEPS).map(late).collect()
+}
+
 /// The cells in the simulator: a summary for each, in order, unless it is interrupted.
 fn simulated(cells: &[Cell], cancel: &AtomicBool) -> Vec<Summary> {
     let mut summaries = Vec::new();
@@ -81,14 +99,18 @@ fn simulated(cells: &[Cell], cancel: &AtomicBool) -> Vec<Summary> {
     if cancel.load(Ordering::Relaxed) { Vec::new() } else { summaries }
 }
 
-/// Each cell with its repeats.
-fn compared(cells: &[Cell], sim: &[Summary], outcome: &Outcome) -> Vec<ConfirmCell> {
+/// Each cell in the simulator and with its repeats for real; where they differ, a little late in the simulator too.
+fn compared(cells: &[Cell], sim: &[Summary], outcome: &Outcome, cancel: &AtomicBool) -> Vec<ConfirmCell> {
     let pairs = cells.iter().zip(sim);
     let one = |(cell, sim): (&Cell, &Summary)| {
         let (id, more) = (cell.id(), format!("{}.r", cell.id()));
         let is = |real: &&Summary| real.cell == id || real.cell.starts_with(&more);
         let real: Vec<Summary> = outcome.summaries.iter().filter(is).cloned().collect();
-        confirm(sim, &real)
+        let strict = confirm(sim, &[], &real);
+        if strict.rows.iter().all(|row| row.verdict != ConfirmVerdict::Differs) {
+            return strict;
+        }
+        confirm(sim, &simulated(&with_lateness(cell), cancel), &real)
     };
     pairs.map(one).collect()
 }
@@ -100,8 +122,8 @@ fn rendered(result: &ConfirmResult, format: Format) -> Result<String, Failure> {
             let counts = result.verdicts;
             let _ = writeln!(
                 text,
-                "{} agree, {} differ, {} are tainted, {} have nothing to compare",
-                counts.agrees, counts.differs, counts.tainted, counts.failed
+                "{} agree, {} are chaotic, {} differ, {} are tainted, {} have nothing to compare",
+                counts.agrees, counts.chaotic, counts.differs, counts.tainted, counts.failed
             );
             Ok(text)
         }
@@ -114,3 +136,9 @@ fn rendered(result: &ConfirmResult, format: Format) -> Result<String, Failure> {
 
 /// The scenario that is confirmed when none is named.
 const DEFAULT_SCENARIO: &str = "confirm";
+/// How often a cell is run a little late: a real figure of the same kind is outside the range of 39 and one once in
+/// twenty times.
+const LATENESS_STEPS: u64 = 39;
+/// By how much the lateness's standard deviation grows: to a quarter of a millisecond, which is less than what the
+/// timers of a busy machine are late by.
+const LATENESS_STEP: Span = Span::from_micros(6);

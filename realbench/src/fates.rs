@@ -13,9 +13,7 @@ use netmodel::units::{Span, Time};
 use netmodel::{DirectionProfile, Link, Profile, StreamKey, Verdict};
 
 use crate::clock::Clock;
-use crate::link::{
-    ChannelSink, LinkBackend, LinkError, LinkPlan, LinkReport, PacketEvent, Place, ahead_max,
-};
+use crate::link::{ChannelSink, LinkBackend, LinkError, LinkPlan, LinkReport, PacketEvent, Place, ahead_max};
 use crate::net::{EndAddress, Topology, TopologyOptions};
 
 /// Which packets.

@@ -2,6 +2,11 @@
 //!
 //! The tolerances are what a reader may expect of the simulator; they are fixed and not taken from any result. A real
 //! cell whose machine was too noisy gets no verdict, since its numbers are the machine's. Called by the command line.
+//!
+//! Some cells have no single value to hit: under a law that halves its window at each loss, which frame a loss falls on
+//! decides what follows, and a fraction of a millisecond decides that. So the simulator runs a cell that differs some times more,
+//! with a machine's lateness added on the robot's hop. Where its own figures are then further apart than the tolerance, a
+//! real one among them is `chaotic` and no more can be said; it counts neither for the simulator nor against it.
 
 use bench::Summary;
 use bench::metrics::summary::{HostSummary, Status};
@@ -33,6 +38,8 @@ pub struct ConfirmResult {
 pub struct ConfirmCounts {
     /// Within the tolerance.
     pub agrees: usize,
+    /// Beyond it, where the simulator's own figures are as far apart.
+    pub chaotic: usize,
     /// Beyond it.
     pub differs: usize,
     /// The machine was too noisy to tell.
@@ -73,6 +80,11 @@ pub struct ConfirmRow {
     pub unit: String,
     /// In the simulator; `null` when it is infinite or there is nothing to measure it on.
     pub sim: Option<f64>,
+    /// The least in the simulator when packets of the robot's hop are some tenths of a millisecond late; `null` when any
+    /// has no finite number, and where that was not tried because nothing of the cell differs.
+    pub sim_min: Option<f64>,
+    /// The most, likewise.
+    pub sim_max: Option<f64>,
     /// For real, the mean of the runs used; `null` as for `sim`.
     pub real: Option<f64>,
     /// `real` less `sim`.
@@ -93,6 +105,9 @@ pub struct ConfirmRow {
 pub enum ConfirmVerdict {
     /// Within the tolerance.
     Agrees,
+    /// Beyond it, but no further than the tolerance from what the simulator itself gives when it is a little late, and
+    /// that is further apart than the tolerance.
+    Chaotic,
     /// Beyond it.
     Differs,
     /// The machine was too noisy to tell.
@@ -106,6 +121,7 @@ impl ConfirmVerdict {
     pub fn word(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
+            Self::Chaotic => "chaotic",
             Self::Differs => "differs",
             Self::Tainted => "tainted",
             Self::Failed => "failed",
@@ -125,6 +141,7 @@ impl ConfirmResult {
         for row in cells.iter().flat_map(|cell| &cell.rows) {
             *match row.verdict {
                 ConfirmVerdict::Agrees => &mut verdicts.agrees,
+                ConfirmVerdict::Chaotic => &mut verdicts.chaotic,
                 ConfirmVerdict::Differs => &mut verdicts.differs,
                 ConfirmVerdict::Tainted => &mut verdicts.tainted,
                 ConfirmVerdict::Failed => &mut verdicts.failed,
@@ -138,7 +155,8 @@ impl ConfirmResult {
     pub fn sheet(&self, rounded: bool) -> Sheet {
         let repeated = self.cells.iter().any(|cell| cell.repeats_used > 1);
         let mut columns = vec![("profile", Align::Left), ("settings", Align::Left), ("seed", Align::Right)];
-        columns.extend([("metric", Align::Left), ("sim", Align::Right), ("real", Align::Right)]);
+        columns.extend([("metric", Align::Left), ("sim", Align::Right), ("sim range", Align::Right)]);
+        columns.push(("real", Align::Right));
         columns.extend([("diff", Align::Right), ("may", Align::Right)]);
         if repeated {
             columns.push(("spread", Align::Right));
@@ -154,7 +172,11 @@ impl ConfirmResult {
                     None => "-".to_owned(),
                 };
                 let mut texts = vec![cell.profile.clone(), cell.settings.clone(), cell.seed.clone()];
-                texts.extend([row.metric.clone(), number(row.sim), number(row.real)]);
+                let range = row.sim_min.zip(row.sim_max);
+                let range =
+                    range.map(|(least, most)| format!("{}..{}", number(Some(least)), number(Some(most))));
+                texts.extend([row.metric.clone(), number(row.sim), range.unwrap_or_else(|| "-".to_owned())]);
+                texts.push(number(row.real));
                 texts.extend([number(row.difference), row.tolerance.to_string()]);
                 if repeated {
                     texts.push(number(row.spread));
@@ -178,8 +200,9 @@ impl ConfirmResult {
     }
 }
 
-/// Compares one cell: `sim` in the simulator, `real` each time it was run for real.
-pub fn confirm(sim: &Summary, real: &[Summary]) -> ConfirmCell {
+/// Compares one cell: `sim` in the simulator, `late` there with a little lateness added, `real` each time it was run for
+/// real.
+pub fn confirm(sim: &Summary, late: &[Summary], real: &[Summary]) -> ConfirmCell {
     let ended: Vec<&Summary> = real.iter().filter(|cell| cell.status == Status::Ok).collect();
     let clean: Vec<&Summary> = ended.iter().copied().filter(|cell| cell.tainted.is_none()).collect();
     let tainted = clean.is_empty();
@@ -188,7 +211,8 @@ pub fn confirm(sim: &Summary, real: &[Summary]) -> ConfirmCell {
     let rows = TOLERANCES.iter().filter_map(|(name, tolerance)| {
         let metric = Metric::find(name).ok()?;
         let values: Vec<Value> = used.iter().map(|cell| metric.of(cell)).collect();
-        let mut row = row(metric, *tolerance, metric.of(sim), &values);
+        let late: Vec<Value> = late.iter().map(|cell| metric.of(cell)).collect();
+        let mut row = row(metric, *tolerance, metric.of(sim), &late, &values);
         row.verdict = match row.verdict {
             _ if failed => ConfirmVerdict::Failed,
             _ if tainted => ConfirmVerdict::Tainted,
@@ -210,13 +234,19 @@ pub fn confirm(sim: &Summary, real: &[Summary]) -> ConfirmCell {
     }
 }
 
-fn row(metric: &Metric, tolerance: f64, sim: Value, real: &[Value]) -> ConfirmRow {
+fn row(metric: &Metric, tolerance: f64, sim: Value, late: &[Value], real: &[Value]) -> ConfirmRow {
     let numbers: Option<Vec<f64>> = real.iter().map(|value| value.number()).collect();
     let numbers = numbers.filter(|numbers| !numbers.is_empty());
     let mean = numbers.as_ref().map(|numbers| numbers.iter().sum::<f64>() / numbers.len() as f64);
     let spread = numbers.filter(|numbers| numbers.len() > 1).map(|numbers| {
-        let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        most - numbers.iter().copied().fold(f64::INFINITY, f64::min)
+        let (least, most) = range(&numbers);
+        most - least
+    });
+    let simulated: Option<Vec<f64>> = std::iter::once(&sim).chain(late).map(|value| value.number()).collect();
+    let simulated = simulated.filter(|numbers| numbers.len() > 1);
+    let (sim_min, sim_max) = simulated.map(|numbers| range(&numbers)).unzip();
+    let chaotic = mean.zip(sim_min.zip(sim_max)).is_some_and(|(real, (least, most))| {
+        most - least > tolerance && (least - tolerance..=most + tolerance).contains(&real)
     });
     let difference = mean.zip(sim.number()).map(|(real, sim)| real - sim);
     // Infinite, or nothing to measure it on, both ways is the same too.
@@ -224,9 +254,31 @@ fn row(metric: &Metric, tolerance: f64, sim: Value, real: &[Value]) -> ConfirmRo
         Some(difference) => difference.abs() <= tolerance,
         None => !real.is_empty() && real.iter().all(|value| *value == sim),
     };
-    let verdict = if within { ConfirmVerdict::Agrees } else { ConfirmVerdict::Differs };
+    let verdict = match (within, chaotic) {
+        (true, _) => ConfirmVerdict::Agrees,
+        (false, true) => ConfirmVerdict::Chaotic,
+        (false, false) => ConfirmVerdict::Differs,
+    };
     let (metric, unit) = (metric.name.to_owned(), metric.unit.to_owned());
-    ConfirmRow { metric, unit, sim: sim.number(), real: mean, difference, tolerance, spread, within, verdict }
+    ConfirmRow {
+        metric,
+        unit,
+        sim: sim.number(),
+        sim_min,
+        sim_max,
+        real: mean,
+        difference,
+        tolerance,
+        spread,
+        within,
+        verdict,
+    }
+}
+
+/// The least and the most.
+fn range(numbers: &[f64]) -> (f64, f64) {
+    let fold = |of: fn(f64, f64) -> f64, from| numbers.iter().copied().fold(from, of);
+    (fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY))
 }
 
 /// The metrics that are compared, and how far they may be apart, in the metric's unit.
@@ -265,13 +317,13 @@ mod tests {
     }
 
     fn verdict(sim: &Summary, real: &[Summary]) -> ConfirmVerdict {
-        confirm(sim, real).rows[1].verdict
+        confirm(sim, &[], real).rows[1].verdict
     }
 
     #[test]
     fn a_verdict_is_by_the_tolerance_and_only_of_clean_cells() {
         let sim = summary(Some(100.0), None);
-        assert_eq!(confirm(&sim, &[]).rows.len(), TOLERANCES.len());
+        assert_eq!(confirm(&sim, &[], &[]).rows.len(), TOLERANCES.len());
         assert_eq!(verdict(&sim, &[summary(Some(102.9), None)]), ConfirmVerdict::Agrees);
         assert_eq!(verdict(&sim, &[summary(Some(96.9), None)]), ConfirmVerdict::Differs);
         assert_eq!(verdict(&sim, &[summary(Some(102.9), Some("busy"))]), ConfirmVerdict::Tainted);
@@ -284,16 +336,29 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_among_the_simulators_own_is_chaotic_only_where_those_are_far_apart() {
+        let sim = summary(Some(100.0), None);
+        let verdict = |late: f64, real: f64| {
+            let cell = confirm(&sim, &[summary(Some(late), None)], &[summary(Some(real), None)]);
+            cell.rows[1].verdict
+        };
+        assert_eq!(verdict(150.0, 140.0), ConfirmVerdict::Chaotic);
+        assert_eq!(verdict(150.0, 154.0), ConfirmVerdict::Differs);
+        assert_eq!(verdict(150.0, 102.0), ConfirmVerdict::Agrees);
+        assert_eq!(verdict(102.0, 104.0), ConfirmVerdict::Differs, "the cell is calm");
+    }
+
+    #[test]
     fn repeats_give_mean_and_spread_and_tainted_ones_are_left_out() {
         let sim = summary(Some(100.0), None);
         let real = [Some(101.0), Some(103.0)].map(|p50| summary(p50, None));
-        let cell = confirm(&sim, &[&real[..], &[summary(Some(300.0), Some("busy"))]].concat());
+        let cell = confirm(&sim, &[], &[&real[..], &[summary(Some(300.0), Some("busy"))]].concat());
         assert_eq!((cell.repeats, cell.repeats_used, cell.tainted.len()), (3, 2, 1));
         let row = &cell.rows[1];
         assert_eq!((row.real, row.difference, row.spread), (Some(102.0), Some(2.0), Some(2.0)));
         let result = ConfirmResult::new("run", "userspace", vec![cell]);
         assert_eq!(result.verdicts.agrees, TOLERANCES.len());
-        assert!(result.sheet(true).csv().contains("p,s,1,delay-p50,100.0,102.0,2.0,3,2.0,agrees"));
+        assert!(result.sheet(true).csv().contains("p,s,1,delay-p50,100.0,-,102.0,2.0,3,2.0,agrees"));
         assert_eq!(result.reasons(), ["p/s seed 1: tainted: busy"]);
     }
 }

@@ -177,10 +177,10 @@ mod tests {
         link.exit(1, exit(3));
         link.exit(6, PacketExit { corrupted: true, ..exit(2) });
         link.exit(6, PacketExit { duplicate: true, ..exit(2) });
-        let summary = link.summary();
         // One of those that were accepted, and one of the warm-up.
         link.dropped(5);
         link.dropped(0);
+        let summary = link.summary();
         assert_eq!(link.packets_all, 7);
         assert_eq!((summary.offered, summary.bytes, summary.delivered), (6, 600, 3));
         assert_eq!((summary.lost, summary.queue_dropped, summary.outage_dropped), (1, 2, 1));
