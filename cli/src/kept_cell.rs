@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bench::metrics::summary::Mode;
 use bench::{Cell, CellFolder, Manifest, SecondRow, Summary};
 
 use crate::args::{Crypto, Selection};
@@ -31,6 +32,12 @@ impl KeptCell {
     pub(crate) fn find(wanted: &str, run: Option<&Path>) -> Result<Self, Failure> {
         let file = show::find(wanted, run)?;
         let summary = show::summary(&file)?;
+        if summary.mode == Mode::Real {
+            let message =
+                format!("`{}` was run for real, and nothing runs it again to the same result", summary.cell);
+            return Err(Failure::usage(message)
+                .help("`arcbench run --mode real --events` keeps every event of a cell"));
+        }
         let folder = file.parent().map(Path::to_owned).unwrap_or_default();
         let absolute = std::path::absolute(&folder)
             .map_err(|error| Failure::usage(format!("cannot find `{}`: {error}", folder.display())))?;

@@ -50,8 +50,14 @@ fn confirm_runs_cells_both_ways_and_goes_on_where_it_stopped() {
     let again = sandbox.run(&command);
     assert_eq!(again.json(), result, "nothing is run again");
     assert!(again.err.contains("0 run now"), "{}", again.err);
-    let shown = sandbox.run(&["show", "same-region", "--run", "out", "--format", "json"]);
-    assert!(shown.code == Some(0) || shown.err.contains(".r2"), "{shown:#?}");
+    let cell = "same-region--best--s1";
+    let shown = sandbox.run(&["show", cell, "--run", "out"]);
+    assert!(shown.code == Some(2) && shown.err.contains(".r2"), "both are offered: {shown:#?}");
+    let found = std::fs::read_dir(sandbox.path().join("out/cells")).unwrap();
+    let mut folders: Vec<_> = found.map(|entry| entry.unwrap().path().display().to_string()).collect();
+    folders.sort_unstable();
+    sandbox.run(&["show", &folders[0]]).ok();
+    sandbox.run(&["replay", &folders[0]]).refused(2, &["was run for real"]);
     let mixed = sandbox.run(&["run", "short.toml", "--out", "out"]);
     mixed.refused(2, &["--mode"]);
 }
