@@ -13,7 +13,7 @@ use crate::lag::Lag;
 pub struct LinkReport {
     /// The backend; empty where there is none.
     pub backend: &'static str,
-    /// What the stages of each link did, in the order of [`LINKS`](super::LINKS); all zero where the backend does
+    /// What the stages of each link did, in the order of [`LINKS`]; all zero where the backend does
     /// not know.
     pub links: [LinkCounters; 4],
     /// How much later than the model said packets left. It does not accumulate: the times of the model count
