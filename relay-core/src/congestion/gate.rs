@@ -131,7 +131,8 @@ impl Gate {
     }
 
     /// From now on the law hears of packets only through [`on_sent`](Self::on_sent) and
-    /// [`on_outcome`](Self::on_outcome), not from quinn. It starts anew.
+    /// [`on_outcome`](Self::on_outcome), not from quinn, but for ECN marks, which only quinn is told of. It
+    /// starts anew.
     pub(crate) fn drive_by_app(&self, now: Time) {
         let mut shared = lock(&self.shared);
         shared.app_driven = true;
@@ -299,12 +300,19 @@ impl QuinnController for Adapter {
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
         let mut shared = lock(&self.shared);
+        let (now, sent_at) = (self.clock.time(now), self.clock.time(sent));
         if shared.app_driven {
+            // The application's reports know of losses, but not of marks: those only quinn is told of.
+            if lost_bytes == 0
+                && let Some(law) = &mut shared.law
+            {
+                law.on_marked(now, sent_at);
+                shared.congestion_events += 1;
+            }
             return;
         }
         shared.in_flight_bytes = shared.in_flight_bytes.saturating_sub(lost_bytes);
         shared.congestion_events += 1;
-        let (now, sent_at) = (self.clock.time(now), self.clock.time(sent));
         let in_flight_bytes = shared.in_flight_bytes;
         if let Some(law) = shared.law() {
             if lost_bytes == 0 {
@@ -430,6 +438,16 @@ mod tests {
         controller.on_congestion_event(ms(now, 1), now, false, 1200);
         assert_eq!(gate.state().in_flight_bytes, 0);
         assert_eq!(gate.state().congestion_events, 1);
+    }
+
+    #[test]
+    fn a_law_that_the_application_drives_hears_of_marks_and_of_no_loss() {
+        let (gate, mut controller, now) = gate(Enforce::Gate);
+        gate.drive_by_app(Clock::new(now).time(now));
+        controller.on_congestion_event(ms(now, 10), now, false, 1200);
+        assert_eq!(gate.state().window_bytes, 12_000, "the application's reports say what was lost");
+        controller.on_congestion_event(ms(now, 20), ms(now, 1), false, 0);
+        assert_eq!(gate.state().window_bytes, 6_000);
     }
 
     #[test]
