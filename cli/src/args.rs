@@ -57,7 +57,9 @@ pub(crate) enum Verb {
     #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
     /// Run cells in the simulator and for real, and say where they disagree
-    #[command(after_long_help = CONFIRM_HELP)]
+    #[command(after_long_help = CONFIRM_HELP, mut_arg("scenario", |arg| {
+        arg.help("Scenario: a file, or the name of a built-in one [default: confirm]")
+    }))]
     Confirm(Confirm),
     /// Run one finished cell again, check that it comes to the same, and write what happened in it
     #[command(after_long_help = REPLAY_EXAMPLES)]

@@ -39,7 +39,7 @@ fn of(kept: &KeptCell) -> Result<Explanation, Failure> {
     let folder = bench::CellFolder::at(&kept.folder);
     let unreadable = |error: bench::RunFolderError| {
         Failure::usage(format!("failed to {error}"))
-            .help("the tables come from this version on: run the cell again with `arcbench run --fresh`")
+            .help("without its tables a cell cannot be explained: remove its folder and give the run's command again")
     };
     let (frames, freezes) = (folder.frames().map_err(unreadable)?, folder.freezes().map_err(unreadable)?);
     let seconds = folder.seconds().map_err(unreadable)?;

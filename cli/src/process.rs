@@ -40,9 +40,13 @@ pub(crate) fn certs(arguments: &Certs) -> Result<Exit, Failure> {
 /// Runs the relay.
 pub(crate) fn relay(arguments: &RelayArguments) -> Result<Exit, Failure> {
     let (party, _) = parts(&arguments.party)?;
-    let access = match &arguments.party.token_file {
-        Some(path) => read_access(path).map_err(|error| usage(&error))?,
-        None => Access::Anybody,
+    let access = if let Some(path) = &arguments.party.token_file {
+        read_access(path).map_err(|error| usage(&error))?
+    } else {
+        output::note(
+            "warning: without --token-file everybody with a certificate of this authority is let in",
+        );
+        Access::Anybody
     };
     let socket = bind(arguments.listen).map_err(|error| usage(&error))?;
     if let Ok(address) = socket.local_addr() {

@@ -19,6 +19,9 @@ pub(crate) fn run(arguments: &Report) -> Result<Exit, Failure> {
             Failure::usage(format!("there is no run in ./{}", place::RUNS)).help("give a run folder")
         })?,
     };
+    if let Some(out) = &arguments.out {
+        replay::check_free(out, arguments.force)?;
+    }
     let file = arguments.out.clone().unwrap_or_else(|| folder.join(REPORT));
     let bytes = write(&folder, &file)?;
     output::note(&format!("{} kB", bytes.div_ceil(1000)));

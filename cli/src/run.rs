@@ -276,11 +276,7 @@ impl Job {
             return Ok(Exit::Interrupted);
         }
         let gate_failed = gates::tell(gates, arguments.quiet, |profile, settings, seed| {
-            let is = |cell: &&Cell| {
-                let names = (cell.profile.name.as_str(), cell.settings_name.as_str());
-                names == (profile, settings) && cell.seed.to_string() == seed
-            };
-            self.loaded.cells.iter().find(is).map(|cell| replay::line(arguments, cell)).unwrap_or_default()
+            replay::from_folder(self.folder.path(), arguments.crypto.name(), (profile, settings, seed))
         });
         if outcome.failed > 0 {
             output::note(&format!("{} of {total} cells failed", outcome.failed));

@@ -105,7 +105,9 @@ pub(crate) struct EndArguments {
     pub(crate) duration: Option<String>,
 
     /// How long to try to join for the first time before giving up
-    #[arg(long, value_name = "DURATION", default_value = "30 s")]
+    ///
+    /// The place of an end that was killed is free after 30 s without a word from it.
+    #[arg(long, value_name = "DURATION", default_value = "60 s")]
     pub(crate) join_within: String,
 
     /// Certificates, tokens and settings.

@@ -60,6 +60,10 @@ pub(crate) struct Report {
     /// It is one file that asks the network for nothing, so it can be sent as it is.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Replace a file that is already there
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
 }
 
 /// `arcbench grid`.

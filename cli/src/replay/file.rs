@@ -101,6 +101,11 @@ pub(crate) fn check_free(path: &Path, force: bool) -> Result<(), Failure> {
     let shown = path.display();
     match fs::symlink_metadata(path) {
         Ok(data) if data.is_dir() => Err(Failure::usage(format!("cannot write `{shown}`: it is a folder"))),
+        // Renaming over a device, a pipe or a link would put a file in its place.
+        Ok(data) if !data.is_file() => {
+            Err(Failure::usage(format!("cannot write `{shown}`: it is no ordinary file"))
+                .help("give the name of a file; nothing was written"))
+        }
         Ok(_) if !force => Err(Failure::usage(format!("`{shown}` is already there"))
             .help("give another name, or --force to replace it; nothing was written")),
         _ => Ok(()),

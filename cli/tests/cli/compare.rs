@@ -148,8 +148,7 @@ fn a_gate_that_fails_says_where_and_how_to_see_it() {
         ["--gate", "worst(bad-india/reno.main.delivered_ratio) > 1", "--gate", "*.stale_commands == 0"];
     let ended = sandbox.run(&[&["run", "small.toml", "--out", "a", "--format", "json"][..], &gates].concat());
     assert_eq!(ended.code, Some(10), "{ended:#?}");
-    for part in ["gate failed: worst(bad-india/reno", "replay: arcbench run small.toml --profiles bad-india"]
-    {
+    for part in ["gate failed: worst(bad-india/reno", "replay: arcbench replay bad-india--reno--s"] {
         assert!(ended.err.contains(part), "no {part:?} in {}", ended.err);
     }
     assert!(ended.err.contains("gates: 4 of 5 results hold"), "{}", ended.err);

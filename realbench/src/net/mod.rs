@@ -37,6 +37,12 @@ pub enum NetError {
         /// What the kernel said.
         source: rtnetlink::Error,
     },
+    /// The kernel lacks a queueing discipline that a link needs.
+    #[error("set up a link by the kernel: it has no {kind}; `userspace` needs none")]
+    NoDiscipline {
+        /// Which.
+        kind: &'static str,
+    },
     /// A user namespace can be entered only before there is a second thread.
     #[error("enter a user namespace: the process has {threads} threads, and only one may be there")]
     Threads {
@@ -64,6 +70,7 @@ impl NetError {
             Self::Netlink { source: rtnetlink::Error::NetlinkError(message), .. } => {
                 Some(message.raw_code().abs())
             }
+            Self::NoDiscipline { .. } => Some(libc::ENOENT),
             _ => None,
         }
     }

@@ -65,6 +65,9 @@ pub fn read_access(path: &Path) -> Result<Access, RealError> {
             return Err(wrong("there are more tokens than a relay takes"));
         }
     }
+    if tokens.is_empty() {
+        return Err(failed(path, "there are none in it, so that nobody could join"));
+    }
     Ok(Access::Tokens(tokens))
 }
 

@@ -101,12 +101,14 @@ pub(super) fn is_field(name: &str) -> bool {
 /// and what to try.
 pub(super) fn check_path(path: &[String], cameras: &[String]) -> Result<(), (String, Option<String>)> {
     let summary = example(cameras);
+    // The first word of a gate's field may name a camera or what stands beside the cameras.
+    let tops = |depth: usize| (depth <= 1).then_some(&summary);
     let mut value = &summary;
     for (depth, key) in path.iter().enumerate() {
         let Some(inner) = value.get(key) else {
             return Err((
                 format!("there is no `{key}` in {}", place(&path[..depth])),
-                near(&summary, value, key),
+                near(tops(depth), value, key),
             ));
         };
         value = inner;
@@ -132,10 +134,10 @@ fn place(path: &[String]) -> String {
 }
 
 /// What was probably meant by `key`, or what there is.
-fn near(summary: &Value, within: &Value, key: &str) -> Option<String> {
+fn near(top: Option<&Value>, within: &Value, key: &str) -> Option<String> {
     let Value::Object(fields) = within else { return None };
     let names = || fields.keys().map(String::as_str);
-    let tops = summary.as_object().into_iter().flat_map(|top| top.keys()).map(String::as_str);
+    let tops = top.and_then(Value::as_object).into_iter().flat_map(|top| top.keys()).map(String::as_str);
     let near = suggest(key, names()).or_else(|| suggest(key, tops));
     Some(near.map_or_else(|| format!("there are {}", names().collect::<Vec<_>>().join(", ")), did_you_mean))
 }

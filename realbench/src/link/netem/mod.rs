@@ -169,6 +169,9 @@ async fn set(
     let mut answers = handle.request(request).map_err(failed)?;
     while let Some(answer) = answers.next().await {
         if let NetlinkPayload::Error(error) = answer.payload {
+            if error.raw_code().abs() == libc::ENOENT {
+                return Err(NetError::NoDiscipline { kind: discipline.kind });
+            }
             return Err(failed(rtnetlink::Error::NetlinkError(error)));
         }
     }
