@@ -207,7 +207,7 @@ def check_pickers(browser, problems):
     last = browser.evaluate("['cell-p', 'cell-s'].map(i => document.getElementById(i).options.length - 1)")
     expect(problems, picked == last, f"following the last cell picks {picked}, not {last}")
     command = browser.evaluate("document.getElementById('replay').textContent")
-    expect(problems, command.startswith("arcbench run "), f"the line that runs it again is {command!r}")
+    expect(problems, command.startswith("arcbench replay "), f"the line that runs it again is {command!r}")
     lit = browser.evaluate("document.querySelectorAll('#timelines > details:not([hidden])[open] svg[role=img]').length")
     drawn = browser.evaluate("JSON.parse(document.getElementById('data').textContent).drawn.includes("
                              f"{json.dumps('-'.join(map(str, last)))})")
