@@ -53,11 +53,13 @@ impl Machine for Burst {
     }
 }
 
-/// Stops at a time, or when enough has come.
+/// Stops when enough has come and what it had to send has had time to leave, or when it waited too long.
 struct Until {
     at: Time,
     count: usize,
     done: bool,
+    /// When enough had come.
+    since: Option<Time>,
 }
 
 impl App<Burst> for Until {
@@ -66,8 +68,13 @@ impl App<Burst> for Until {
     }
 
     fn act(&mut self, now: Time, machine: &mut Burst) -> Flow {
-        self.done = machine.received.len() >= self.count;
-        if self.done || now >= Time::ZERO + Span::from_secs(5) {
+        self.done = machine.received.len() >= self.count && machine.left == 0;
+        if self.done {
+            self.since.get_or_insert(now);
+        }
+        // The other end may need what is still in this one's hands.
+        let lingered = self.since.is_some_and(|since| now >= since + Span::from_millis(200));
+        if lingered || now >= Time::ZERO + Span::from_secs(20) {
             return Flow::Stop;
         }
         self.at = now + Span::from_millis(1);
@@ -85,7 +92,7 @@ fn exchange(options: &Options) -> (Burst, Report, Burst, Report) {
         let wake = Time::MAX;
         let machine =
             Burst { to, left, bytes: 1200, received: vec![], marked: 0, timeouts: 0, wake, every: None };
-        (machine, Until { at: Time::ZERO, count, done: false })
+        (machine, Until { at: Time::ZERO, count, done: false, since: None })
     };
     let run = |socket: UdpSocket, (machine, mut app): (Burst, Until), options: Options| {
         std::thread::spawn(move || {
