@@ -12,3 +12,8 @@ mod window;
 pub(crate) use receiver::ReceiverLog;
 pub(crate) use sent_log::{News, Outcome, Piece, SentLog};
 pub(crate) use window::LossWindow;
+
+/// When nothing arrives that was sent within so long, the link was gone: that is three frames of a camera and more,
+/// and longer than any burst of loss that parity could repair. Loss without a gap, such as a policer's, always lets
+/// something through in that time.
+pub(crate) const OUTAGE_MIN: units::Span = units::Span::from_millis(200);

@@ -75,7 +75,7 @@ pub(crate) struct Delay {
     grew: bool,
     /// Somebody else who keeps the queue full; sets the rate while it is there.
     rival: Option<Rival>,
-    /// The best rate that arrived lately; what heavy loss, which may be an outage, is measured against.
+    /// The best rate that arrived lately, to which it returns after heavy loss.
     best_per_sec: f64,
     /// Intervals that began before this are not judged: they show what was sent before the last cut.
     blind_until: Time,
@@ -211,6 +211,21 @@ impl Delay {
         self.blind_until = now + self.rtt;
     }
 
+    /// Nothing got through for a long time. What the delay was is void, but a rate that the link had shown is a
+    /// better guess than none: if it is too much now, a queue will show that as after any step.
+    fn start_anew(&mut self, now: Time) {
+        self.mode = match (self.limit(), self.mode) {
+            (Some(bytes_per_sec), Mode::Limited { ceiling, .. }) => {
+                Mode::Limited { bytes_per_sec, step: STEP_MIN, ceiling }
+            }
+            (Some(ceiling), _) => Mode::Limited { bytes_per_sec: ceiling, step: STEP_MIN, ceiling },
+            (None, _) => Mode::Free { window_bytes: self.initial_window_bytes },
+        };
+        self.path.restart();
+        self.rival = None;
+        self.blind_until = now + self.rtt;
+    }
+
     fn limit_to_delivered(&mut self, now: Time) {
         let delivered = self.meter.delivered_per_sec(now).max(self.rate_min());
         let limited = match self.mode {
@@ -281,7 +296,7 @@ impl Controller for Delay {
             let rtt = acked.rtt.min(RTT_MAX);
             self.rtt = self.rtt - self.rtt / 8 + rtt / 8;
         }
-        self.meter.on_acked(now, acked.bytes);
+        self.meter.on_acked(now, acked.sent_at, acked.bytes);
         let delay = match acked.received_at {
             Some(at) => at.as_nanos() as i64 - acked.sent_at.as_nanos() as i64,
             None => acked.rtt.as_nanos() as i64,
@@ -304,12 +319,9 @@ impl Controller for Delay {
     }
 
     fn on_lost(&mut self, now: Time, lost: &Lost) {
-        self.meter.on_lost(now, lost.bytes);
+        self.meter.on_lost(lost.sent_at, lost.bytes);
         if lost.persistent {
-            // Nothing got through for a long time: what was learnt may be void.
-            self.mode = Mode::Free { window_bytes: self.initial_window_bytes };
-            self.path.restart();
-            self.rival = None;
+            self.start_anew(now);
         } else if let Some(rival) = &mut self.rival {
             rival.on_lost(now, lost);
         }

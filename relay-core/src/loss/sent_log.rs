@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use units::{Span, Time};
 
+use super::OUTAGE_MIN;
 use super::flight::Flight;
 use crate::congestion::{Acked, Lost, Sent};
 use crate::event::FrameId;
@@ -75,7 +76,8 @@ pub(crate) struct SentLog {
     reordering_seen: Span,
     news: VecDeque<News>,
     estimate: LossEstimate,
-    last_was_lost: bool,
+    /// Datagrams lost in a row up to what was judged last, and when the first of them was sent.
+    lost_run: (u32, Time),
     judged: u64,
     lost: u64,
     limit_hits: u64,
@@ -95,7 +97,7 @@ impl SentLog {
             reordering_seen: Span::ZERO,
             news: VecDeque::new(),
             estimate: LossEstimate::new(),
-            last_was_lost: false,
+            lost_run: (0, Time::ZERO),
             judged: 0,
             lost: 0,
             limit_hits: 0,
@@ -286,9 +288,18 @@ impl SentLog {
                 self.judged += 1;
                 self.lost += 1;
             }
-            let lost = sent.fate == Fate::Lost;
-            self.estimate.insert(lost, lost && !self.last_was_lost);
-            self.last_was_lost = lost;
+            let (run, began) = self.lost_run;
+            if sent.fate == Fate::Lost {
+                self.lost_run = (run + 1, if run == 0 { sent.at } else { began });
+            } else {
+                // Parity repairs no outage, and one says nothing about the loss after it.
+                let outage = run > 0 && sent.at.since(began) >= OUTAGE_MIN;
+                for lost in 0..if outage { 0 } else { run } {
+                    self.estimate.insert(true, lost == 0);
+                }
+                self.estimate.insert(false, false);
+                self.lost_run = (0, sent.at);
+            }
             if std::mem::take(&mut sent.in_flight)
                 && let Some(flight) = &mut self.flight
             {

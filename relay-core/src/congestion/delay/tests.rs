@@ -87,3 +87,28 @@ fn a_path_that_became_longer_is_accepted() {
     let Mode::Limited { bytes_per_sec, .. } = law.mode else { return };
     assert!(bytes_per_sec > 100_000.0, "it grows again: {bytes_per_sec}");
 }
+
+#[test]
+fn an_outage_leaves_it_where_it_was() {
+    let outage = |law: &mut Delay| {
+        for (sent, persistent) in [(2_050, false), (3_100, true), (4_200, true), (4_800, false)] {
+            let lost = Lost { bytes: 60_000, sent_at: at(sent), in_flight_bytes: 0, persistent };
+            law.on_lost(at(sent + 1_000), &lost);
+        }
+    };
+    let mut free = law();
+    drive(&mut free, 0, 2_000, false, |_| 50);
+    outage(&mut free);
+    drive(&mut free, 5_000, 8_000, false, |_| 50);
+    assert!(matches!(free.mode, Mode::Free { .. }), "{:?}", free.mode);
+    let mut limited = law();
+    drive(&mut limited, 0, 1_500, false, |_| 50);
+    drive(&mut limited, 1_500, 2_000, false, |ms| 50 + (ms - 1_500) / 5);
+    let Mode::Limited { bytes_per_sec: before, .. } = limited.mode else { panic!("{:?}", limited.mode) };
+    outage(&mut limited);
+    let Mode::Limited { bytes_per_sec, .. } = limited.mode else { panic!("{:?}", limited.mode) };
+    assert!((bytes_per_sec - before).abs() < 1.0, "{bytes_per_sec} {before}");
+    drive(&mut limited, 5_000, 6_000, false, |_| 50);
+    let Mode::Limited { bytes_per_sec, .. } = limited.mode else { panic!("{:?}", limited.mode) };
+    assert!(bytes_per_sec > before, "{bytes_per_sec} {before}");
+}
