@@ -65,7 +65,7 @@ pub enum DropReason {
     Superseded,
     /// Nobody was there to send it to.
     NoPeer,
-    /// A part of it did not arrive and can no longer come.
+    /// A part of it did not arrive and can no longer come, or no longer fits into the path's packets.
     Incomplete,
 }
 

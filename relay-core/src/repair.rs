@@ -206,6 +206,17 @@ impl Repair {
         false
     }
 
+    /// Gives up frames whose pieces have more than `payload_max` bytes.
+    pub(crate) fn give_up_wider(&mut self, payload_max: usize) {
+        for record in self.records.iter_mut().filter(|record| record.shape.is_wider(payload_max)) {
+            if let Some(buffer) = record.buffer.take() {
+                self.bytes -= u64::from(buffer.frame_bytes());
+            }
+            record.due = 0;
+            record.lost.clear();
+        }
+    }
+
     /// Hands the next fragment to `send`. After [`is_ready`](Self::is_ready) only.
     pub(crate) fn pop(&mut self, send: impl FnOnce(Again<'_>)) {
         let Some(&frame) = self.wanted.front() else { return };

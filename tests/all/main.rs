@@ -9,6 +9,7 @@ mod determinism;
 mod fairness;
 mod hostile;
 mod links;
+mod outage;
 mod pairing;
 mod session;
 mod shipped;

@@ -61,6 +61,11 @@ impl Trailing {
         Some((frame, shards.len() as u32))
     }
 
+    /// Gives up parity in pieces of more than `payload_max` bytes.
+    pub(crate) fn give_up_wider(&mut self, payload_max: usize) {
+        self.waiting.retain(|waiting| !waiting.shape.is_wider(payload_max));
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

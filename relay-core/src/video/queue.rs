@@ -232,6 +232,18 @@ impl VideoQueue {
         }
     }
 
+    /// Gives up frames that have begun in pieces of more than `payload_max` bytes.
+    pub(crate) fn give_up_wider(&mut self, payload_max: usize) {
+        for camera in 0..CAMERAS_MAX {
+            let wider = |waiting: &Waiting| {
+                waiting.begun() && waiting.shape.is_some_and(|shape| shape.is_wider(payload_max))
+            };
+            while let Some(position) = self.cameras[camera].iter().position(wider) {
+                self.drop_frame(camera, position, DropReason::Incomplete);
+            }
+        }
+    }
+
     /// The cameras in the order in which they are asked. Where the main camera is first it comes
     /// again in its turn, and has nothing then either.
     fn camera_order(&self) -> impl Iterator<Item = usize> {

@@ -29,6 +29,8 @@ pub(crate) struct VideoSender {
     frame_bytes: f64,
     /// What the link takes beside all frames at full size, as a share of those.
     spare: f64,
+    /// What a fragment's payload may have been when it was last asked for one.
+    payload_max: usize,
     protection: Option<Box<Protection>>,
 }
 
@@ -57,6 +59,7 @@ impl VideoSender {
             datagram_bytes: 0.0,
             frame_bytes: 0.0,
             spare: 0.0,
+            payload_max: 0,
             protection: None,
         }
     }
@@ -112,6 +115,9 @@ impl VideoSender {
 
     /// Whether there is something that could go out now, to arrive `one_way` later.
     pub(crate) fn is_ready(&mut self, now: Time, one_way: Span, payload_max: usize) -> bool {
+        if payload_max < std::mem::replace(&mut self.payload_max, payload_max) {
+            self.give_up_wider(payload_max);
+        }
         let Some(protection) = &mut self.protection else { return self.queue.is_ready(now, payload_max) };
         while let Some((frame, pieces)) = protection.trailing.poll_given_up(now) {
             for _ in 0..pieces {
@@ -128,6 +134,16 @@ impl VideoSender {
             || self.queue.is_ready(now, payload_max)
             || !protection.trailing.is_empty()
             || owed > 0
+    }
+
+    /// The path's packets have become smaller: what was cut for larger ones does not fit, and cannot be cut anew, since the
+    /// receiver has pieces of it.
+    fn give_up_wider(&mut self, payload_max: usize) {
+        self.queue.give_up_wider(payload_max);
+        if let Some(protection) = &mut self.protection {
+            protection.repair.give_up_wider(payload_max);
+            protection.trailing.give_up_wider(payload_max);
+        }
     }
 
     /// The next datagram, numbered and in one piece, and what it is.

@@ -46,6 +46,11 @@ impl FrameShape {
         self.frame_bytes.div_ceil(u32::from(self.count.max(1))).next_multiple_of(2)
     }
 
+    /// Whether its fragments do not fit into a payload of `payload_max` bytes.
+    pub(crate) fn is_wider(self, payload_max: usize) -> bool {
+        self.fragment_bytes() as usize > payload_max
+    }
+
     /// The bytes of the frame that fragment `index` carries.
     pub(crate) fn range(self, index: u16) -> std::ops::Range<usize> {
         let each = self.fragment_bytes() as usize;
