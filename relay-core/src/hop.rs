@@ -140,8 +140,11 @@ impl Hop {
         }
         self.video.sent_log.expire(now);
         self.take_outcomes(now);
+        if let Some(bytes) = self.video.sent_log.flight_bytes() {
+            self.gate.set_in_flight(bytes);
+        }
         self.gate.tick(now);
-        let waits = self.gate.state().in_flight_bytes > 0 || self.video.sent_log.has_flight();
+        let waits = self.gate.state().in_flight_bytes > 0 || self.video.sent_log.has_open();
         let traffic = waits || self.video.queue.queued_bytes() > 0;
         self.tick_at = if traffic { now + TICK } else { Time::MAX };
     }

@@ -36,6 +36,10 @@ fn a_second_and_a_half_after_it_the_pictures_are_what_they_were() {
     for (more, least) in [("", 0.97), (thin, 0.9)] {
         for ms in [250, 1_000, 2_500] {
             let result = gone_for(ms, more);
+            let main = result.summary.cameras.get("main").expect("a main camera");
+            let longest = main.freeze_ms_max;
+            // The sender goes on, so that the first pictures after it need no round trip.
+            assert!(longest < ms as f64 + 230.0, "{ms} ms, {more}: frozen for {longest} ms");
             let after = 8 + (ms + 1_500).div_ceil(1_000);
             let ((bytes, parity), (bytes_after, parity_after)) =
                 (within(&result, 3..7), within(&result, after..after + 4));

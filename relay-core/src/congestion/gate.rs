@@ -151,6 +151,11 @@ impl Gate {
         }
     }
 
+    /// What is in flight by the application's own count.
+    pub(crate) fn set_in_flight(&self, bytes: u64) {
+        lock(&self.shared).in_flight_bytes = bytes;
+    }
+
     /// What became of a packet, by the application's own feedback.
     pub(crate) fn on_outcome(&self, now: Time, outcome: Outcome) {
         let shared = &mut *lock(&self.shared);

@@ -71,8 +71,20 @@ impl Flight {
         }));
     }
 
-    pub(crate) fn on_lost(&mut self, sent_at: Time, bytes: u64) {
+    /// How long a datagram counts as in flight when nothing is heard of it: whatever became of it, it is not on the
+    /// path any more.
+    pub(crate) fn overdue(&self) -> Span {
+        self.rtt_smoothed.map_or(SILENCE_MIN, |rtt| rtt + rtt / 2 + OVERDUE_SLACK)
+    }
+
+    pub(crate) fn on_overdue(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
+    pub(crate) fn on_lost(&mut self, sent_at: Time, bytes: u64, was_in_flight: bool) {
+        if was_in_flight {
+            self.bytes = self.bytes.saturating_sub(bytes);
+        }
         let (first, last) = self.lost_run.unwrap_or((sent_at, sent_at));
         let last = last.max(sent_at);
         self.lost_run = Some((first, last));
@@ -86,6 +98,8 @@ impl Flight {
     }
 }
 
+/// What a report may be later than a round trip and a half: it waits, and one may be lost.
+const OVERDUE_SLACK: Span = Span::from_millis(150);
 /// Round trips of silence after which a datagram counts as lost.
 const SILENCE_ROUND_TRIPS: u64 = 3;
 /// The least silence: no link shipped is still for longer without having broken.

@@ -33,6 +33,9 @@ struct Entry {
     fate: Fate,
     /// Its UDP payload; zero until it is known.
     bytes: u32,
+    /// Whether the control law has yet to hear of its fate.
+    open: bool,
+    /// Whether it counts as in flight.
     in_flight: bool,
     app_limited: bool,
     /// What it carried.
@@ -81,6 +84,8 @@ pub(crate) struct SentLog {
     judged: u64,
     lost: u64,
     limit_hits: u64,
+    /// Datagrams of whose fate the control law has yet to hear.
+    open: usize,
     /// What is in flight, where somebody wants to know.
     flight: Option<Flight>,
 }
@@ -101,6 +106,7 @@ impl SentLog {
             judged: 0,
             lost: 0,
             limit_hits: 0,
+            open: 0,
             flight: None,
         }
     }
@@ -119,9 +125,10 @@ impl SentLog {
         if self.sent.len() >= SENT_MAX {
             self.limit_hits += 1;
             if let (Some(entry), Some(flight)) = (self.sent.pop_front(), &mut self.flight)
-                && entry.in_flight
+                && entry.open
             {
-                flight.on_lost(entry.at, entry.bytes.into());
+                self.open -= 1;
+                flight.on_lost(entry.at, entry.bytes.into(), entry.in_flight);
             }
             self.first = self.first.wrapping_add(1);
             self.judged_to = self.judged_to.max(self.first);
@@ -131,6 +138,7 @@ impl SentLog {
             at: now,
             fate: Fate::Unknown,
             bytes: 0,
+            open: false,
             in_flight: false,
             app_limited: false,
             piece,
@@ -144,6 +152,7 @@ impl SentLog {
     pub(crate) fn on_left(&mut self, bytes: u64, app_limited: bool) -> Option<Sent> {
         let (entry, flight) = (self.sent.back_mut()?, self.flight.as_mut()?);
         entry.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.open += usize::from(!std::mem::replace(&mut entry.open, true));
         entry.in_flight = true;
         entry.app_limited = app_limited;
         let in_flight_bytes = flight.on_sent(entry.bytes.into());
@@ -155,9 +164,14 @@ impl SentLog {
         self.flight.as_mut()?.poll_outcome()
     }
 
-    /// Whether anything is in flight, as far as that is tracked.
-    pub(crate) fn has_flight(&self) -> bool {
-        self.flight.as_ref().is_some_and(|flight| flight.bytes() > 0)
+    /// What is in flight, where that is tracked.
+    pub(crate) fn flight_bytes(&self) -> Option<u64> {
+        self.flight.as_ref().map(Flight::bytes)
+    }
+
+    /// Whether the control law has yet to hear of something, as far as that is tracked.
+    pub(crate) fn has_open(&self) -> bool {
+        self.open > 0
     }
 
     /// What is new about pieces, for repair.
@@ -213,18 +227,23 @@ impl SentLog {
         self.forget();
     }
 
-    /// Gives up what nothing has been heard of for so long that the receiver must have fallen
-    /// silent. It counts as lost for the control law only: whether it arrived is still open.
+    /// Gives up what nothing has been heard of for long. First it is no longer in flight, since it has left the
+    /// path one way or the other, so that a link that comes back finds somebody sending. Then, when the receiver must
+    /// have fallen silent, it counts as lost for the control law. Whether it arrived is still open.
     pub(crate) fn expire(&mut self, now: Time) {
         let Some(flight) = &mut self.flight else { return };
-        let patience = flight.patience();
+        let (overdue, patience) = (flight.overdue(), flight.patience());
         let from = (self.judged_to - self.first) as usize;
         for entry in self.sent.range_mut(from.min(self.sent.len())..) {
-            if entry.at + patience > now {
+            if entry.at + overdue.min(patience) > now {
                 break;
             }
-            if std::mem::take(&mut entry.in_flight) {
-                flight.on_lost(entry.at, entry.bytes.into());
+            if entry.at + patience <= now && std::mem::take(&mut entry.open) {
+                self.open -= 1;
+                let in_flight = std::mem::take(&mut entry.in_flight);
+                flight.on_lost(entry.at, entry.bytes.into(), in_flight);
+            } else if std::mem::take(&mut entry.in_flight) {
+                flight.on_overdue(entry.bytes.into());
             }
         }
     }
@@ -252,6 +271,7 @@ impl SentLog {
             && sent.bytes > 0
         {
             let was_in_flight = std::mem::take(&mut sent.in_flight);
+            self.open -= usize::from(std::mem::take(&mut sent.open));
             flight.on_acked(now, sent.at, received_at, sent.bytes.into(), was_in_flight, sent.app_limited);
         }
     }
@@ -300,10 +320,12 @@ impl SentLog {
                 self.estimate.insert(false, false);
                 self.lost_run = (0, sent.at);
             }
-            if std::mem::take(&mut sent.in_flight)
+            let in_flight = std::mem::take(&mut sent.in_flight);
+            if std::mem::take(&mut sent.open)
                 && let Some(flight) = &mut self.flight
             {
-                flight.on_lost(sent.at, sent.bytes.into());
+                self.open -= 1;
+                flight.on_lost(sent.at, sent.bytes.into(), in_flight);
             }
             index += 1;
         }
@@ -414,7 +436,7 @@ mod tests {
         };
         let timed = acked(10, Some(at(7_000)), 2_000, false);
         assert_eq!(outcomes(&mut log), [timed, acked(0, None, 1_000, true)]);
-        assert!(log.has_flight());
+        assert!(log.has_open());
     }
 
     #[test]
@@ -425,7 +447,23 @@ mod tests {
         assert_eq!(outcomes.len(), 12);
         let lost = Lost { bytes: 1_000, sent_at: at(0), in_flight_bytes: 0, persistent: false };
         assert_eq!(outcomes.last(), Some(&Outcome::Lost(lost)));
-        assert!(!log.has_flight());
+        assert!(!log.has_open());
+    }
+
+    #[test]
+    fn what_is_overdue_is_not_in_flight_although_the_law_has_yet_to_hear_of_it() {
+        let mut log = flying(20);
+        log.handle(at(150), &report(&[(0, 9)]));
+        assert_eq!(log.flight_bytes(), Some(10_000));
+        outcomes(&mut log);
+        // A round trip of some 100 ms, half of it again, and the slack.
+        log.expire(at(600));
+        assert_eq!((log.flight_bytes(), outcomes(&mut log).len()), (Some(0), 0));
+        assert!(log.has_open());
+        // It was not lost, and is counted once.
+        log.handle(at(700), &report(&[(0, 19)]));
+        assert_eq!((log.flight_bytes(), outcomes(&mut log).len()), (Some(0), 10));
+        assert!(!log.has_open());
     }
 
     #[test]
@@ -436,9 +474,10 @@ mod tests {
         log.expire(at(1_000));
         assert_eq!(outcomes(&mut log).len(), 1);
         log.expire(at(5_000));
+        assert!(!log.has_open());
         let lost = outcomes(&mut log);
         assert_eq!(lost.len(), 199);
-        assert!(!log.has_flight());
+        assert!(!log.has_open());
         let persistent = |outcome: &&Outcome| matches!(outcome, Outcome::Lost(Lost { persistent: true, .. }));
         assert_eq!(lost.iter().filter(persistent).count(), 1, "a second of silence out of two");
         assert_eq!(log.judged(), (0, 0), "whether they arrived is still open");
@@ -446,7 +485,7 @@ mod tests {
         log.handle(at(5_100), &report(&[(0, 199)]));
         assert_eq!(outcomes(&mut log).len(), 200);
         assert_eq!(log.judged(), (200, 0));
-        assert!(!log.has_flight());
+        assert!(!log.has_open());
     }
 
     #[test]
@@ -456,9 +495,9 @@ mod tests {
         log.assign(at(1_000), PIECE);
         log.on_left(1_000, false);
         log.expire(at(3_399));
-        assert!(log.has_flight());
+        assert!(log.has_open());
         log.expire(at(3_400));
-        assert!(!log.has_flight());
+        assert!(!log.has_open());
     }
 
     proptest! {
@@ -485,9 +524,10 @@ mod tests {
                         Outcome::Lost(lost) => (lost.sent_at, lost.in_flight_bytes),
                     };
                     done.insert(sent_at);
-                    prop_assert_eq!(in_flight, (sent - done.len() as u64) * 1_000);
+                    // What is overdue is in flight no more, and has no outcome yet.
+                    prop_assert!(in_flight <= (sent - done.len() as u64) * 1_000, "{}", in_flight);
                 }
-                prop_assert_eq!(log.has_flight(), sent > done.len() as u64);
+                prop_assert_eq!(log.has_open(), sent > done.len() as u64);
             }
         }
 
