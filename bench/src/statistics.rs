@@ -4,6 +4,7 @@
 //! rank ⌈p · n ÷ 100⌉ (at least 1). It is always a value that occurred, never an interpolation, and
 //! one infinite value never bleeds into a percentile below it.
 
+pub mod enough;
 pub mod paired;
 
 /// The nearest-rank `percent`-th percentile of `sorted`, which is ascending; `None` when empty.

@@ -34,6 +34,7 @@ pub use units;
 pub use aqm::QueueDrop;
 pub use counters::{Count, LinkCounters};
 pub use link::{Admission, Exit, Link, Verdict};
+pub use normal::normal_quantile;
 pub use profile::{DirectionProfile, Profile, ProfileFile, profile_schema};
 pub use random::{Stream, StreamKey};
 pub use trace::{Trace, TraceError};

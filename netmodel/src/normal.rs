@@ -6,7 +6,7 @@
 /// Algorithm AS 241 (PPND16) of M. J. Wichura, "The Percentage Points of the Normal Distribution",
 /// Applied Statistics 37 (1988): about 16 digits. In its central part (85 % of draws) it takes
 /// multiplications and one division alone.
-pub(crate) fn normal_quantile(p: f64) -> f64 {
+pub fn normal_quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {
         let r = 0.180_625 - q * q;

@@ -12,6 +12,7 @@ pub mod text;
 
 use bench::Summary;
 use bench::metrics::summary::Status;
+use bench::statistics::enough::seeds_enough;
 use bench::statistics::paired::{benjamini_hochberg, bootstrap_interval, sign_flip_p, signed_ranks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,6 +85,9 @@ pub struct Row {
     pub p_adjusted: f64,
     /// What it comes down to.
     pub verdict: Verdict,
+    /// How many seeds would probably tell, where these do not: an estimate ([`bench::statistics::enough`]); `None` where
+    /// these do, or nothing can be said.
+    pub seeds_enough: Option<usize>,
     /// How much worse it got, in smallest differences that matter: infinite where something is newly
     /// lost, negative where it got better.
     pub harm: f64,
@@ -106,7 +110,11 @@ impl Compared {
             drafts.extend(metrics.iter().filter_map(|metric| Draft::new(group, metric)));
         }
         let adjusted = benjamini_hochberg(&drafts.iter().map(|draft| draft.row.p).collect::<Vec<_>>());
-        let mut rows: Vec<Row> = drafts.into_iter().zip(adjusted).map(|(draft, p)| draft.judged(p)).collect();
+        drafts.iter_mut().zip(adjusted).for_each(|(draft, p)| draft.judge(p));
+        // With more seeds, as many results as differ by what matters would share the adjustment.
+        let differing = drafts.iter().filter(|draft| draft.row.harm.abs() >= 1.0).count().max(1);
+        let significant = SIGNIFICANT * differing as f64 / drafts.len().max(1) as f64;
+        let mut rows: Vec<Row> = drafts.into_iter().map(|draft| draft.planned(significant)).collect();
         rows.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(b.harm.total_cmp(&a.harm)));
         Self { rows, pairs: groups.iter().map(|group| finished(group).count()).sum() }
     }
@@ -114,6 +122,13 @@ impl Compared {
     /// How many rows have this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// How many seeds would probably settle the open results, and how many of these; `None` if nothing can be said of
+    /// any.
+    pub fn seeds_enough(&self) -> Option<(usize, usize)> {
+        let wanted = || self.rows.iter().filter_map(|row| row.seeds_enough);
+        Some((wanted().max()?, wanted().count()))
     }
 
     /// Whether a row without a verdict leans to the worse by as much as matters.
@@ -132,6 +147,8 @@ struct Draft {
     row: Row,
     /// The interval, on ranks where a difference is infinite.
     tested: Option<(f64, f64)>,
+    /// After less before, for each seed.
+    differences: Vec<f64>,
 }
 
 impl Draft {
@@ -176,14 +193,21 @@ impl Draft {
             p: sign_flip_p(&tested),
             p_adjusted: 1.0,
             verdict: Verdict::TooFewSeeds,
+            seeds_enough: None,
             harm: harm(metric, difference, &differences, worsening),
         };
-        Some(Self { row, tested: interval })
+        Some(Self { row, tested: interval, differences })
     }
 
-    fn judged(self, p_adjusted: f64) -> Row {
-        let verdict = self.verdict(p_adjusted);
-        Row { p_adjusted, verdict, ..self.row }
+    fn judge(&mut self, p_adjusted: f64) {
+        (self.row.verdict, self.row.p_adjusted) = (self.verdict(p_adjusted), p_adjusted);
+    }
+
+    /// The row, with how many seeds would tell where a test must reach `significant`.
+    fn planned(self, significant: f64) -> Row {
+        let open = self.row.verdict == Verdict::TooFewSeeds;
+        let enough = || seeds_enough(&self.differences, self.row.metric.minimum_effect(), significant);
+        Row { seeds_enough: if open { enough() } else { None }, ..self.row }
     }
 
     fn verdict(&self, p_adjusted: f64) -> Verdict {

@@ -2,6 +2,7 @@
 //! their names.
 
 use bench::metrics::GateRow;
+use bench::statistics::enough::POWER;
 use bench::statistics::paired::{RANDOM_SEED, RESAMPLES};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ pub struct CompareResult {
     pub pairs: usize,
     /// How many rows have each verdict.
     pub verdicts: VerdictCounts,
+    /// How many seeds would probably be enough for all results whose `seeds_enough` is a number; `null` where there is none.
+    pub seeds_enough: Option<usize>,
     /// A row for each metric, profile and settings: worse, too-few-seeds, same, better, and within
     /// each the most worsened first.
     pub rows: Vec<RowRecord>,
@@ -58,6 +61,8 @@ pub struct MethodRecord {
     pub significant: f64,
 }
 
+    /// In what share of cases `seeds_enough` seeds would tell.
+    pub power: f64,
 /// How many rows have each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictCounts {
@@ -94,6 +99,10 @@ pub struct RowRecord {
     pub seeds: usize,
     /// The mean before; `null` where any seed is infinite.
     pub before: Option<f64>,
+    /// About how many seeds would tell in `power` of all cases, were mean and spread of the differences as measured: an
+    /// estimate, the rougher the fewer seeds there are. `null` where these seeds tell, with one seed, or where it would take
+    /// more than 1000.
+    pub seeds_enough: Option<usize>,
     /// The mean after; `null` where any seed is infinite.
     pub after: Option<f64>,
     /// Seeds that are infinite before.
@@ -132,6 +141,7 @@ impl CompareResult {
                 significant: SIGNIFICANT,
             },
             pairs: compared.pairs,
+                power: POWER,
             verdicts: VerdictCounts {
                 worse: count(Verdict::Worse),
                 too_few_seeds: count(Verdict::TooFewSeeds),
@@ -140,6 +150,7 @@ impl CompareResult {
             },
             rows: compared.rows.iter().map(RowRecord::new).collect(),
             gates,
+            seeds_enough: compared.seeds_enough().map(|(seeds, _)| seeds),
         }
     }
 }
@@ -158,6 +169,7 @@ impl RowRecord {
             seeds: row.seeds,
             before: row.means.0,
             after: row.means.1,
+            seeds_enough: row.seeds_enough,
             lost_before: row.lost.0,
             lost_after: row.lost.1,
             difference: row.difference,

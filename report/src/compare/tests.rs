@@ -50,6 +50,27 @@ fn five_seeds_cannot_tell_however_large_the_difference() {
 }
 
 #[test]
+fn what_the_seeds_do_not_tell_says_how_many_would() {
+    let row = delivered(&[(20.0, 99.0); 5]);
+    assert_eq!(row.seeds_enough, Some(SEEDS_ENOUGH), "they agree: the test wants one more");
+    let row = delivered(&[(90.0, 95.0), (91.0, 93.0), (89.0, 95.5)]);
+    assert!((6..20).contains(&row.seeds_enough.unwrap()), "{:?}", row.seeds_enough);
+    let apart = [(90.0, 95.0), (95.0, 90.0), (90.0, 94.0), (94.0, 90.5), (90.0, 97.0), (97.0, 91.0)];
+    assert!(delivered(&apart).seeds_enough.is_none_or(|seeds| seeds > 100), "little difference, much spread");
+    assert_eq!(delivered(&[(22.6, 22.7)]).seeds_enough, None, "one seed has no spread");
+    assert_eq!(delivered(&[(99.0, 99.1); 8]).seeds_enough, None, "these seeds do tell");
+    assert_eq!(delays(&[(None, Some(200.0)); 3]).seeds_enough, Some(SEEDS_ENOUGH));
+    // Where one result of many differs, it must be surer.
+    let rise = |n: u32| (cell(0.9, Some(100.0)), cell(0.9, Some(150.0 + f64::from(n))));
+    let metrics = ["delivered", "delay-all-p99", "stale", "on-time-200", "overhead"];
+    let all = compared(&metrics, &(0..3).map(rise).collect::<Vec<_>>());
+    assert!(all.seeds_enough().unwrap().0 > SEEDS_ENOUGH, "{:?}", all.seeds_enough());
+    let text = text::human(&all, 80);
+    assert!(text.contains("enough") && text.contains("would probably settle 1 of 1: --seeds 1.."), "{text}");
+    assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+}
+
+#[test]
 fn a_certain_difference_that_does_not_matter_is_the_same() {
     let row = delivered(&[(99.0, 99.1); 8]);
     assert_eq!(row.p, smallest_p(8));

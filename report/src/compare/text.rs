@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use bench::statistics::enough::POWER;
+
 use super::{Compared, Row, SEEDS_ENOUGH, Verdict};
 use crate::sheet::{Align, Sheet};
 
@@ -53,6 +55,7 @@ pub fn csv(compared: &Compared) -> String {
         "seeds_worse",
         "p",
         "p_adjusted",
+        "seeds_enough",
     ];
     let mut sheet = Sheet::new(names.map(|name| (name, Align::Left)));
     let plain = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
@@ -77,6 +80,7 @@ pub fn csv(compared: &Compared) -> String {
             row.better_worse.1.to_string(),
             row.p.to_string(),
             row.p_adjusted.to_string(),
+            row.seeds_enough.map(|seeds| seeds.to_string()).unwrap_or_default(),
         ]);
     }
     sheet.csv()
@@ -91,7 +95,9 @@ fn sheet(rows: &[&Row], settings: bool, verdict: bool) -> Sheet {
     let left = [("verdict", verdict), ("profile", true), ("settings", settings), ("metric", true)];
     let left = left.into_iter().filter(|(_, shown)| *shown).map(|(name, _)| (name, Align::Left));
     let right = ["before", "after", "difference", "95 %", "+/-", "p"].map(|name| (name, Align::Right));
-    let mut sheet = Sheet::new(left.chain(right));
+    let open = rows.iter().any(|row| row.verdict == Verdict::TooFewSeeds);
+    let enough = open.then_some(("enough", Align::Right));
+    let mut sheet = Sheet::new(left.chain(right).chain(enough));
     for row in rows {
         let texts = [
             verdict.then(|| row.verdict.name().to_owned()),
@@ -104,6 +110,7 @@ fn sheet(rows: &[&Row], settings: bool, verdict: bool) -> Sheet {
             Some(row.interval.map(|ends| interval(row, ends)).unwrap_or_default()),
             Some(format!("{}/{}", row.better_worse.0, row.better_worse.1)),
             Some(p_value(row.p_adjusted)),
+            open.then(|| enough_seeds(row)),
         ];
         sheet.row(texts.into_iter().flatten());
     }
@@ -131,6 +138,15 @@ fn signed(number: f64, decimals: usize) -> String {
     let text = format!("{number:+.decimals$}");
     let digits = &text[1..];
     if digits.bytes().any(|b| (b'1'..=b'9').contains(&b)) { text } else { digits.to_owned() }
+}
+
+/// How many seeds would tell, where these do not and that is known.
+fn enough_seeds(row: &Row) -> String {
+    match row.seeds_enough {
+        Some(seeds) => format!("~{seeds}"),
+        None if row.verdict == Verdict::TooFewSeeds => "?".to_owned(),
+        None => String::new(),
+    }
 }
 
 fn p_value(p: f64) -> String {
@@ -161,6 +177,19 @@ fn legend(compared: &Compared) -> Vec<String> {
     }
     if compared.rows.iter().any(|row| row.verdict == Verdict::TooFewSeeds && row.seeds < SEEDS_ENOUGH) {
         lines.push(format!("with fewer than {SEEDS_ENOUGH} seeds the test cannot tell: run more (--seeds)"));
+    }
+    let open = compared.count(Verdict::TooFewSeeds);
+    if open > 0 {
+        lines.push(format!(
+            "enough: seeds that tell in {:.0} % of cases, if mean and spread are as measured",
+            POWER * 100.0
+        ));
+        lines.push("an estimate, rough with few seeds; ?: with one, or if it took over 1000".to_owned());
+    }
+    if let Some((seeds, settled)) = compared.seeds_enough() {
+        lines.push(format!(
+            "about {seeds} seeds would probably settle {settled} of {open}: --seeds 1..{seeds}"
+        ));
     }
     lines
 }
