@@ -92,6 +92,7 @@ fn list(run: &Run, replay: Replay<'_>) -> Markup {
     html! {
         div class="scroll" role="region" aria-label="All cells" tabindex="0" {
             table {
+                caption class="vh" { "All cells with their main numbers" }
                 thead {
                     tr {
                         th scope="col" { "cell" }

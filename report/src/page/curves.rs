@@ -38,8 +38,8 @@ fn figure(run: &Run, profile: usize, pools: &[Delays]) -> Markup {
     let name = &run.profiles[profile].name;
     let id = format!("cdf-{profile}");
     html! {
-        figure class="card" {
-            figcaption { h3 { (name) } }
+        figure class="card" aria-labelledby=(format!("{id}-name")) {
+            figcaption { h3 id=(format!("{id}-name")) { (name) } }
             @if pools.iter().all(|pool| pool.delivered_ratio().is_none_or(|ratio| ratio <= 0.0)) {
                 p class="empty" { "No frame was delivered." }
             } @else {

@@ -155,7 +155,7 @@
       body.append(el("tr", {}, el("th", { scope: "row" }, el("code", {}, name)), el("td", {}, value === null ? "–" : String(value))));
     }
     const head = el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "counter"), el("th", { scope: "col" }, "value")));
-    return el("div", { class: "scroll tall", role: "region", "aria-label": "Counters", tabindex: "0" }, el("table", { id: "counters" }, head, body));
+    return el("div", { class: "scroll tall", role: "region", "aria-label": "Counters", tabindex: "0" }, el("table", { id: "counters", "aria-label": "Counters" }, head, body));
   };
   const copyButton = text => {
     const button = el("button", { type: "button" }, "Copy");
@@ -167,6 +167,7 @@
     });
     return button;
   };
+  const allTimelines = $("timeline-note").textContent;
   const panel = () => {
     const [p, s, n] = ["cell-p", "cell-s", "cell-n"].map(id => Number($(id).value));
     const cell = cellAt(p, s, n), key = p + "-" + s;
@@ -226,6 +227,7 @@
   // On paper every timeline is there, and what was picked comes back afterwards.
   addEventListener("beforeprint", () => {
     for (const details of $("timelines").children) { details.hidden = false; details.open = true; }
+    $("timeline-note").textContent = allTimelines;
   });
   addEventListener("afterprint", panel);
 

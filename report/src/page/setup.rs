@@ -65,6 +65,7 @@ fn table(run: &Run, label: &str, rows: &[Row<'_>]) -> Markup {
     html! {
         div class="scroll" role="region" aria-label=(label) tabindex="0" {
             table class="text" {
+                caption class="vh" { (label) }
                 thead {
                     tr {
                         th scope="col" { "setting" }

@@ -208,3 +208,54 @@ fn numbers_are_rounded_half_away_from_zero_and_never_minus_nothing() {
     assert_eq!(number(-0.01, 1), "0.0");
     assert_eq!(number(99.999, 0), "100");
 }
+
+/// The two colours, in light and in dark, that the style sheet gives `name`.
+fn colours(name: &str) -> [[f64; 3]; 2] {
+    let rest = STYLE.split_once(&format!("{name}: light-dark(")).unwrap_or_else(|| panic!("no {name}")).1;
+    let (light, dark) = rest.split_once(')').unwrap().0.split_once(", ").unwrap();
+    [light, dark]
+        .map(|text| [1, 3, 5].map(|at| f64::from(u8::from_str_radix(&text[at..at + 2], 16).unwrap()) / 255.0))
+}
+
+/// The contrast of two colours (WCAG 2.2).
+fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
+    let linear =
+        |part: f64| if part <= 0.04045 { part / 12.92 } else { libm::pow((part + 0.055) / 1.055, 2.4) };
+    let luminance = |c: [f64; 3]| 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+/// Of every colour that there is, since a page need not have all settings and levels. tests/browser looks at a page.
+#[test]
+fn colours_have_contrast_in_light_and_in_dark() {
+    assert!((contrast([0.0; 3], [1.0; 3]) - 21.0).abs() < 1e-9);
+    let hold = |front: &str, back: &str, least: f64| {
+        for ((front_at, back_at), theme) in
+            colours(front).into_iter().zip(colours(back)).zip(["light", "dark"])
+        {
+            let found = contrast(front_at, back_at);
+            assert!(found >= least, "{front} on {back}, {theme}: {found:.2}");
+        }
+    };
+    for back in ["--paper", "--card"] {
+        for text in ["--ink", "--soft", "--accent", "--good", "--bad"] {
+            hold(text, back, 4.5);
+        }
+        hold("--freeze", back, 3.0);
+        for settings in 0..COLOURS {
+            let name = format!(".c{settings} {{ --c");
+            hold(&name, back, 3.0);
+            // What is written beside a curve: six parts of its colour, four of the ink.
+            let mixed = colours(&name).into_iter().zip(colours("--ink")).zip(colours(back));
+            for ((colour, ink), back) in mixed {
+                let text = [0, 1, 2].map(|part| 0.6 * colour[part] + 0.4 * ink[part]);
+                assert!(contrast(text, back) >= 4.5, "{name}: {:.2}", contrast(text, back));
+            }
+        }
+    }
+    for level in 0..5 {
+        hold("--ink", &format!("--lv{level}"), 4.5);
+    }
+    assert!(STYLE.contains("svg .share { fill: color-mix(in srgb, var(--c) 60%, var(--ink)); }"));
+}

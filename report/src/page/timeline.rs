@@ -326,6 +326,7 @@ fn freeze_table(timeline: &Timeline) -> Markup {
             @if more > 0 { p { "The first " (FREEZES_LISTED_MAX) "; " (more) " more are in the cell's tables." } }
             div class="scroll" role="region" aria-label="Freezes" tabindex="0" {
                 table {
+                    caption class="vh" { "Freezes and their causes" }
                     thead {
                         tr {
                             th scope="col" { "from, s" }
@@ -357,6 +358,7 @@ fn second_table(timeline: &Timeline, binned: &Binned) -> Markup {
             summary { "Every " @if binned.width == 1 { "second" } @else { (binned.width) " seconds" } " as a table" }
             div class="scroll tall" role="region" aria-label="Seconds" tabindex="0" {
                 table {
+                    caption class="vh" { "The cell second by second" }
                     thead {
                         tr {
                             th scope="col" { "second" }
