@@ -1,9 +1,12 @@
-"""Runs every SQL block of a document in a run folder, and holds what the tables say against the summaries.
+"""Runs every SQL block of a document in a run folder, and holds what the tables say against the summaries. Where polars is
+installed, the Python blocks must have the same answers.
 
 Usage: queries.py DOCUMENT RUN
 """
 
+import importlib.util
 import json
+import math
 import os
 import pathlib
 import re
@@ -18,12 +21,40 @@ def main(document: str, run: str) -> None:
     text = pathlib.Path(document).read_text(encoding="utf-8")
     queries = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
     assert len(queries) >= 6, f"{document} has only {len(queries)} queries"
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     os.chdir(run)
+    answers = []
     for query in queries:
         rows = duckdb.sql(query).fetchall()
         assert rows or any(mark in query for mark in MAY_BE_EMPTY), f"no rows:\n{query}"
         print(f"{len(rows):6} rows  {query.splitlines()[0]}")
+        answers.append(rows)
     check_causes()
+    check_polars(blocks, answers)
+
+
+def check_polars(blocks: list[str], answers: list[list[tuple]]) -> None:
+    """The first block has what the others take; each of these has the answer of its query."""
+    if importlib.util.find_spec("polars") is None:
+        print("skipped: there is no polars")
+        return
+    names: dict = {}
+    exec(blocks[0], names)
+    assert len(blocks) == len(answers) + 1, f"{len(blocks) - 1} blocks for {len(answers)} queries"
+    for block, expected in zip(blocks[1:], answers):
+        exec(block, names)
+        found = names["rows"].collect().rows()
+        assert len(found) == len(expected), f"{len(found)} rows and not {len(expected)}:\n{block}"
+        for one, other in zip(found, expected):
+            assert all(map(same, one, other)), f"{one} is not {other}:\n{block}"
+    print(f"{len(answers):6} queries have the same answers in polars")
+
+
+def same(one, other) -> bool:
+    """The same value, but for the last digits of what was added up in another order."""
+    if isinstance(one, float) and isinstance(other, (int, float)):
+        return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12)
+    return one == other
 
 
 def check_causes() -> None:
