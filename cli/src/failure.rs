@@ -47,6 +47,12 @@ impl Failure {
         }
     }
 
+    /// Stopped by a signal; what became of it is said after that.
+    pub(crate) fn interrupted(what: &str) -> Self {
+        let message = format!("interrupted: {what}");
+        Self { exit: Exit::Interrupted, rendered: true, ..Self::unexpected(message) }
+    }
+
     /// Wrong input, already rendered as a report with file, line and caret.
     pub(crate) fn report(text: String) -> Self {
         Self { exit: Exit::Usage, message: text, help: None, rendered: true, problems: Vec::new() }

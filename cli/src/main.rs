@@ -27,6 +27,7 @@ mod kept_cell;
 mod list;
 mod manifest;
 mod meter;
+mod new_file;
 mod output;
 mod place;
 mod process;

@@ -1,6 +1,5 @@
 //! `arcbench certs`, `relay`, `robot` and `operator`: the same core as processes on a real network.
 
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 use bench::Workload;
@@ -16,23 +15,27 @@ use units::Span;
 use crate::args::{Certs, EndArguments, Party, RelayArguments, Selection};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::new_file::{NewFolders, NewSet};
 use crate::{input, interrupt, output};
 
 /// Writes certificates, keys and tokens.
 pub(crate) fn certs(arguments: &Certs) -> Result<Exit, Failure> {
+    interrupt::stop_at_once()?;
     let out = &arguments.out;
-    fs::create_dir_all(out)
-        .map_err(|error| Failure::usage(format!("create `{}`: {error}", out.display())))?;
-    Certificates::generate(&arguments.names).and_then(|set| set.write(out)).map_err(|error| usage(&error))?;
+    let set = Certificates::generate(&arguments.names).map_err(|error| usage(&error))?;
+    let _folders = NewFolders::create(out)?;
+    let files = NewSet::begin(out)?;
+    set.write(files.folder()).map_err(|error| usage(&error))?;
     let mut list = String::new();
     for (role, name) in [(Role::Robot, "robot"), (Role::Operator, "operator")] {
         let text = new_token().map_err(|error| usage(&error))?;
         let token = Token::new(text.clone()).map_err(|error| Failure::unexpected(error.to_string()))?;
         list.push_str(&token_line(arguments.session, role, &token));
-        write_new(&out.join(format!("{name}.token")), &format!("{text}\n"), true)
+        write_new(&files.folder().join(format!("{name}.token")), &format!("{text}\n"), true)
             .map_err(|error| usage(&error))?;
     }
-    write_new(&out.join("tokens"), &list, true).map_err(|error| usage(&error))?;
+    write_new(&files.folder().join("tokens"), &list, true).map_err(|error| usage(&error))?;
+    files.name(out)?;
     output::note(&format!("wrote certificates and tokens to {}", out.display()));
     Ok(Exit::Ok)
 }

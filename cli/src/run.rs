@@ -39,8 +39,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
     let loaded = input::load(&arguments.selection)?;
     let gates = gates::read(&arguments.gate, &loaded.cells)?;
     if cancel.load(Ordering::Relaxed) {
-        output::note("interrupted: no cell was run and nothing was written");
-        return Ok(Exit::Interrupted);
+        return Err(Failure::interrupted("no cell was run and nothing was written"));
     }
     let job = Job::prepare(arguments, loaded)?;
     let outcome = job.run(arguments, cancel);

@@ -7,7 +7,6 @@
 pub(crate) mod at;
 mod check;
 mod content;
-mod file;
 mod line;
 mod packets;
 mod pcap;
@@ -34,7 +33,8 @@ use crate::{interrupt, output};
 use self::spans::Window;
 use self::taps::Written;
 
-pub(crate) use self::file::check_free;
+pub(crate) use crate::new_file::check_free;
+
 pub(crate) use self::line::{again, from_folder, line};
 
 /// Runs the cell again and writes what is asked.
@@ -54,13 +54,9 @@ pub(crate) fn run(arguments: &Replay) -> Result<Exit, Failure> {
     let mut written = Vec::new();
     if taps::wanted(arguments) {
         let window = window(arguments, &kept, &first)?;
-        if interrupted(cancel) {
-            return Ok(Exit::Interrupted);
-        }
+        check_not_interrupted(cancel)?;
         let files = taps::write(arguments, &kept, crypto, window)?;
-        if interrupted(cancel) {
-            return Ok(Exit::Interrupted);
-        }
+        check_not_interrupted(cancel)?;
         written = taps::name(files)?;
     }
     report(arguments, &kept, &first, &written)
@@ -99,12 +95,8 @@ fn not_the_same(kept: &KeptCell, differences: &[String]) -> Failure {
         .help("nothing was written; results of another build are run anew with `arcbench run --fresh`")
 }
 
-fn interrupted(cancel: &AtomicBool) -> bool {
-    let interrupted = cancel.load(Ordering::Relaxed);
-    if interrupted {
-        output::note("interrupted: nothing was written");
-    }
-    interrupted
+fn check_not_interrupted(cancel: &AtomicBool) -> Result<(), Failure> {
+    if cancel.load(Ordering::Relaxed) { Err(Failure::interrupted("nothing was written")) } else { Ok(()) }
 }
 
 /// What the trace covers.

@@ -2,7 +2,6 @@
 //! these get their names.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
@@ -14,7 +13,6 @@ use sim::{Options, Tap};
 use units::{Span, Time};
 
 use super::content::Cameras;
-use super::file::{NewFile, check_free};
 use super::packets::{Format as PacketFormat, PacketLog};
 use super::pcap::{Capture, Secrets};
 use super::qlog::{Qlogs, SIDES};
@@ -24,6 +22,7 @@ use super::{size, tapped};
 use crate::args::{CaptureAt, Crypto, Replay};
 use crate::failure::Failure;
 use crate::kept_cell::KeptCell;
+use crate::new_file::{NewFile, NewFolders, check_free};
 use crate::output;
 
 /// A file that was written.
@@ -40,6 +39,13 @@ pub(crate) struct Closed {
     file: NewFile,
     bytes: u64,
     events: u64,
+}
+
+/// All that was written, before it has its names.
+pub(crate) struct Unnamed {
+    files: Vec<Closed>,
+    /// After the files, since folders go when nothing is in them.
+    _folders: Option<NewFolders>,
 }
 
 /// Whether anything is asked for.
@@ -60,8 +66,9 @@ pub(crate) fn check_paths(arguments: &Replay) -> Result<(), Failure> {
 }
 
 /// Gives all files their names.
-pub(crate) fn name(files: Vec<Closed>) -> Result<Vec<Written>, Failure> {
-    files
+pub(crate) fn name(written: Unnamed) -> Result<Vec<Written>, Failure> {
+    written
+        .files
         .into_iter()
         .map(|Closed { what, file, bytes, events }| Ok(Written { what, path: file.rename()?, bytes, events }))
         .collect()
@@ -73,13 +80,9 @@ pub(crate) fn write(
     kept: &KeptCell,
     crypto: Crypto,
     window: Window,
-) -> Result<Vec<Closed>, Failure> {
+) -> Result<Unnamed, Failure> {
+    let folders = arguments.qlog.as_deref().map(NewFolders::create).transpose()?;
     let mut closed = Vec::new();
-    if let Some(folder) = &arguments.qlog {
-        fs::create_dir_all(folder).map_err(|error| {
-            Failure::usage(format!("cannot make the folder `{}`: {error}", folder.display()))
-        })?;
-    }
     // Frames within QUIC packets can be read only where nothing encrypts them. What is sent is the same.
     let apart = crypto == Crypto::Tls && arguments.qlog.is_some();
     let passes = if apart { &[Crypto::Null, Crypto::Tls][..] } else { &[crypto][..] };
@@ -102,7 +105,7 @@ pub(crate) fn write(
         let result = tapped(kept, &mut taps, options)?;
         closed.extend(taps.close(kept, &result)?);
     }
-    Ok(closed)
+    Ok(Unnamed { files: closed, _folders: folders })
 }
 
 fn paths(arguments: &Replay) -> Vec<PathBuf> {

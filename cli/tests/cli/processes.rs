@@ -1,5 +1,6 @@
 //! `certs`, `relay`, `robot` and `operator` as processes on the loopback device.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -56,6 +57,10 @@ fn three_processes_with_made_certificates_pass_video_and_commands() {
     let folder = Sandbox::new();
     folder.run(&["certs", "--out", "."]).ok();
     assert_eq!(folder.run(&["certs", "--out", "."]).code, Some(2), "nothing is replaced");
+    fs::create_dir(folder.path().join("other")).unwrap();
+    fs::write(folder.path().join("other/relay.key"), "mine").unwrap();
+    folder.run(&["certs", "--out", "other"]).refused(2, &["other/relay.key", "nothing was written"]);
+    assert_eq!(fs::read_dir(folder.path().join("other")).unwrap().count(), 1, "no half of a set");
     let relay = Relay::start(folder.path());
     let end = |name: &str, token: &str, more: &[&str]| {
         let mut command = party(name, name, token, folder.path());

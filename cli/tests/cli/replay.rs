@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::Sandbox;
+use crate::runs::{interrupt, wait_for};
 
 /// A lossy cell of four seconds in a run folder, and the beginning of its id.
 const SCENARIO: &str = r#"
@@ -108,6 +109,59 @@ fn files_are_the_same_each_time_and_are_not_overwritten_unasked() {
     replay(&sandbox, &["--keylog", "k"]).refused(2, &["--crypto tls"]);
     replay(&sandbox, &["--trace", "t", "--from", "9s"]).refused(2, &["no traffic between"]);
     replay(&sandbox, &["--trace", "t", "--from", "9"]).refused(2, &["9"]);
+}
+
+/// A replay that writes everything, stopped by `signals` when it has begun to write; what it left.
+#[cfg(unix)]
+fn stopped(signals: usize) -> (crate::Ended, Vec<String>) {
+    let sandbox = Sandbox::new();
+    sandbox.file("long.toml", &SCENARIO.replace("4 s", "60 s"));
+    sandbox.run(&["run", "long.toml", "--settings", "best", "--quiet", "--no-report", "--out", "run"]).ok();
+    let files = ["--qlog", "q/in", "--packets", "p.tsv", "--trace", "t.json", "--pcap", "c.pcapng"];
+    let arguments = [&["replay", CELL, "--run", "run", "--format", "json"][..], &files].concat();
+    let child = sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let qlogs = sandbox.path().join("q/in");
+    wait_for(|| fs::read_dir(&qlogs).is_ok_and(|mut entries| entries.next().is_some()));
+    for signal in 0..signals {
+        // The second is another only when the first was taken.
+        interrupt(&child);
+        if signal == 0 && signals > 1 {
+            pause();
+        }
+    }
+    let ended = crate::Ended::new(child.wait_with_output().unwrap());
+    (ended, sandbox.names())
+}
+
+#[expect(clippy::disallowed_methods, reason = "another process is waited for, in real time")]
+fn pause() {
+    std::thread::sleep(std::time::Duration::from_millis(50));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_replay_that_is_stopped_leaves_nothing() {
+    for signals in [1, 2] {
+        let (ended, names) = stopped(signals);
+        assert_eq!(ended.code, Some(12), "{ended:#?}");
+        assert_eq!(names, ["long.toml", "run"], "{signals} signals: {}", ended.err);
+        if signals == 1 {
+            assert_eq!(ended.json()["exit_code"], 12);
+            assert!(ended.err.contains("interrupted: nothing was written"), "{}", ended.err);
+        }
+    }
+}
+
+#[test]
+fn a_replay_that_fails_half_way_leaves_nothing() {
+    let sandbox = ran();
+    replay(&sandbox, &["--qlog", "q/in", "--packets", "no/such/x"]).refused(2, &["cannot write"]);
+    replay(&sandbox, &["--packets", "p.tsv", "--qlog", "lossy.toml/q"])
+        .refused(2, &["cannot make the folder"]);
+    assert_eq!(sandbox.names(), ["lossy.toml", "run"]);
+    fs::create_dir(sandbox.path().join("mine")).unwrap();
+    replay(&sandbox, &["--qlog", "mine", "--packets", "no/such/x"]).refused(2, &["cannot write"]);
+    assert_eq!(sandbox.names(), ["lossy.toml", "mine", "run"], "what was there stays");
 }
 
 #[test]

@@ -340,13 +340,13 @@ fn hashes(grid: &Value) -> Vec<(String, String)> {
 }
 
 /// Sends SIGINT, as Ctrl-C does.
-fn interrupt(child: &Child) {
+pub(crate) fn interrupt(child: &Child) {
     let process = rustix::process::Pid::from_child(child);
     rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
 }
 
 #[expect(clippy::disallowed_methods, reason = "another process is waited for, in real time")]
-fn wait_for(mut condition: impl FnMut() -> bool) {
+pub(crate) fn wait_for(mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
         assert!(began.elapsed() < Duration::from_secs(60), "waited too long");

@@ -1,12 +1,12 @@
-//! Files that a replay writes: beside their place under a name of their own, and renamed when all of them
-//! are whole and the cell turned out to be the same. What is not renamed is removed.
+//! Files that a verb writes where it is told to: beside their place under a name of their own, and renamed when
+//! all of them are whole. What is not renamed is removed, and so are folders that were made for it.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::{interrupt, place};
 
 /// A file on its way.
 pub(crate) struct NewFile {
@@ -89,6 +89,101 @@ impl Write for NewFile {
     }
 }
 
+/// Folders that were made for files. Those in which nothing is are removed again; so keep this for longer than the
+/// files on their way into them.
+pub(crate) struct NewFolders {
+    /// The innermost first.
+    made: Vec<PathBuf>,
+}
+
+impl NewFolders {
+    /// Makes `folder`, and those above it, as far as they are not there.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made.
+    pub(crate) fn create(folder: &Path) -> Result<Self, Failure> {
+        let folders = Self { made: place::absent(folder, &[]) };
+        // What is told last is removed first: files, then the folder they are in, then those above.
+        folders.made.iter().rev().for_each(|folder| interrupt::remove_when_stopped(folder));
+        fs::create_dir_all(folder).map_err(|error| {
+            Failure::usage(format!("cannot make the folder `{}`: {error}", folder.display()))
+        })?;
+        Ok(folders)
+    }
+}
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        place::remove(&self.made);
+    }
+}
+
+/// Files that belong together: written into a folder of their own within the one they are for, and given their places
+/// all or none.
+pub(crate) struct NewSet {
+    temporary: PathBuf,
+}
+
+impl NewSet {
+    /// Begins files for `folder`, which is there.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written in.
+    pub(crate) fn begin(folder: &Path) -> Result<Self, Failure> {
+        let temporary = folder.join(format!("files.{}.tmp", std::process::id()));
+        interrupt::remove_when_stopped(&temporary);
+        fs::create_dir(&temporary)
+            .map_err(|error| Failure::usage(format!("cannot write in `{}`: {error}", folder.display())))?;
+        Ok(Self { temporary })
+    }
+
+    /// Where the files are written meanwhile.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Gives all files their places in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is there already, or cannot be made; then none of the others is made either.
+    pub(crate) fn name(self, folder: &Path) -> Result<(), Failure> {
+        let mut named: Vec<PathBuf> = Vec::new();
+        for from in entries(&self.temporary) {
+            let Some(name) = from.file_name() else { continue };
+            let to = folder.join(name);
+            // Unlike a rename, a link does not replace what is there.
+            if let Err(error) = fs::hard_link(&from, &to) {
+                place::remove(&named);
+                let shown = to.display();
+                return Err(Failure::usage(format!("cannot write `{shown}`: {error}"))
+                    .help("give another folder; nothing was written"));
+            }
+            interrupt::remove_when_stopped(&to);
+            named.push(to);
+        }
+        interrupt::keep_all();
+        Ok(())
+    }
+}
+
+impl Drop for NewSet {
+    fn drop(&mut self) {
+        place::remove(&entries(&self.temporary));
+        place::remove(std::slice::from_ref(&self.temporary));
+    }
+}
+
+/// What is directly in a folder, by name.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort_unstable();
+    paths
+}
+
 impl Drop for NewFile {
     fn drop(&mut self) {
         // After a rename there is nothing of that name.
@@ -147,6 +242,47 @@ mod tests {
         assert!(NewFile::create(&path, false).is_err_and(|failure| failure.text().contains("--force")));
         assert!(NewFile::create(&path, true).is_ok());
         assert_eq!(fs::read(&path).unwrap(), b"whole", "what was there stays until the new one is whole");
+    }
+
+    #[test]
+    fn folders_stay_for_what_is_in_them_and_for_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("a/b");
+        let folders = NewFolders::create(&inner).unwrap();
+        assert!(inner.is_dir());
+        drop(folders);
+        assert!(!folder.path().join("a").exists());
+        let folders = NewFolders::create(&inner).unwrap();
+        let mut file = NewFile::create(&inner.join("x"), false).unwrap();
+        file.close().unwrap();
+        file.rename().unwrap();
+        drop(folders);
+        drop(NewFolders::create(&inner).unwrap());
+        assert!(inner.join("x").is_file());
+        fs::write(folder.path().join("file"), "").unwrap();
+        assert!(NewFolders::create(&folder.path().join("file/x")).is_err());
+    }
+
+    #[test]
+    fn a_set_is_there_wholly_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let begun = || {
+            let set = NewSet::begin(folder.path()).unwrap();
+            for name in ["a", "b", "c"] {
+                fs::write(set.folder().join(name), name).unwrap();
+            }
+            set
+        };
+        let names = || entries(folder.path()).len();
+        drop(begun());
+        assert_eq!(names(), 0);
+        fs::write(folder.path().join("b"), "mine").unwrap();
+        let refused = begun().name(folder.path()).unwrap_err();
+        assert!(refused.text().contains("/b`"), "{}", refused.text());
+        assert_eq!((names(), fs::read(folder.path().join("b")).unwrap()), (1, b"mine".to_vec()));
+        fs::remove_file(folder.path().join("b")).unwrap();
+        begun().name(folder.path()).unwrap();
+        assert_eq!(names(), 3);
     }
 
     #[cfg(target_os = "linux")]
