@@ -347,6 +347,8 @@ pub(crate) enum SchemaOf {
     Doctor,
     /// What a command prints with `--format json` in place of its result when it fails
     Error,
+    /// What `--help` and `--version` print with `--format json`
+    Help,
     /// What `confirm --format json` prints
     Confirm,
 }

@@ -88,12 +88,18 @@ impl Failure {
 /// themselves, since what is wrong may be the command line.
 pub(crate) fn json_wanted() -> bool {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    // What is behind `--` is no flag.
+    let words = words.split(|word| word == "--").next().unwrap_or_default();
     words.iter().any(|word| word == "--format=json")
         || words.windows(2).any(|pair| pair == ["--format", "json"])
 }
 
-/// Prints `failure` as the one object on stdout, in place of the result that there is not.
+/// Prints `failure` as the one object on stdout, in place of the result that there is not. Where there is one, that stays the
+/// only one, and the exit code says that something is wrong.
 pub(crate) fn print_json(failure: &Failure) {
+    if output::is_written() {
+        return;
+    }
     let record = ErrorRecord {
         schema: "arcbench.error",
         version: records::VERSION,

@@ -43,6 +43,7 @@ mod show;
 mod standstill;
 mod text_file;
 mod timeline;
+mod usage;
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;
@@ -56,15 +57,7 @@ use crate::failure::Failure;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are data on stdout; a usage error goes to stderr. Nobody is left to
-            // tell if that fails.
-            let _ = error.print();
-            if error.use_stderr() && failure::json_wanted() {
-                failure::print_json(&Failure::usage(error.render().to_string().trim_end().to_owned()));
-            }
-            return if error.use_stderr() { Exit::Usage } else { Exit::Ok }.into();
-        }
+        Err(error) => return usage::end(&error).into(),
     };
     // The message of a panic is already on stderr when it gets here.
     let ended = catch_unwind(|| dispatch(cli.verb))

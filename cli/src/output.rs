@@ -4,11 +4,21 @@
 //! pipes). A reader that has gone away, as `head` does, ends the output quietly.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::Failure;
 
+/// Whether anything went to stdout.
+static WRITTEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether a result went to stdout, after which there is no room for another.
+pub(crate) fn is_written() -> bool {
+    WRITTEN.load(Ordering::Relaxed)
+}
+
 /// Writes `text` to stdout, with a line end if it has none.
 pub(crate) fn data(text: &str) -> Result<(), Failure> {
+    WRITTEN.store(true, Ordering::Relaxed);
     let mut out = anstream::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let written = out

@@ -50,6 +50,22 @@ pub(crate) fn cell_schema() -> Schema {
 /// What `list` prints.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ListRecord {
+/// Help, or the version, as an object.
+pub(crate) fn help(text: &str) -> Result<String, Failure> {
+    line(&HelpRecord { schema: "arcbench.help", version: VERSION, text: text.trim_end().to_owned() })
+}
+
+/// What `--help`, `--version` and `run --metric help` print.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HelpRecord {
+    /// Always `"arcbench.help"`.
+    pub(crate) schema: &'static str,
+    /// Version of this format: 1.
+    pub(crate) version: u32,
+    /// The text as it is printed otherwise.
+    pub(crate) text: String,
+}
+
     /// Always `"arcbench.list"`.
     pub(crate) schema: &'static str,
     /// Version of this format: 1.

@@ -13,13 +13,13 @@ use realbench::link::LinkBackend;
 use report::{Gate, Metric};
 use sim::{Hooks, Pool};
 
-use crate::args::{RealBackend, Run, RunMode};
+use crate::args::{Format, RealBackend, Run, RunMode};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::host::{self, Build};
 use crate::input::{self, Loaded};
 use crate::progress::Progress;
-use crate::{gates, grid, interrupt, kept, manifest, output, place, real, replay, report_page};
+use crate::{gates, grid, interrupt, kept, manifest, output, place, real, records, replay, report_page};
 
 /// Runs what is asked and prints the grid.
 pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
@@ -33,7 +33,11 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
     // Before anything that takes time: a signal is answered from the beginning.
     let cancel = interrupt::listen()?;
     if arguments.metric.iter().any(|name| name == "help") {
-        return output::data(&metric_help()).map(|()| Exit::Ok);
+        let text = match arguments.format {
+            Format::Json => records::help(&metric_help())?,
+            _ => metric_help(),
+        };
+        return output::data(&text).map(|()| Exit::Ok);
     }
     let metrics = grid::metrics(&arguments.metric)?;
     let loaded = input::load(&arguments.selection)?;

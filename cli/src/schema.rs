@@ -7,8 +7,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::records::{
-    self, CdfRecord, CheckRecord, DoctorRecord, ErrorRecord, FatesRecord, ListRecord, MomentsRecord,
-    ReplayRecord,
+    self, CdfRecord, CheckRecord, DoctorRecord, ErrorRecord, FatesRecord, HelpRecord, ListRecord,
+    MomentsRecord, ReplayRecord,
 };
 
 /// Prints the schema that was asked for.
@@ -30,6 +30,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Fates => schema_for!(FatesRecord),
         SchemaOf::Doctor => schema_for!(DoctorRecord),
         SchemaOf::Error => schema_for!(ErrorRecord),
+        SchemaOf::Help => schema_for!(HelpRecord),
     };
     let text = serde_json::to_string_pretty(&schema)
         .map_err(|error| Failure::unexpected(format!("writing the schema: {error}")))?;

@@ -178,7 +178,31 @@ fn a_failure_is_one_object_too_where_json_was_asked_for() {
     assert_eq!((&problems[0]["file"], &problems[0]["line"]), (&"bad.toml".into(), &1.into()));
     assert!(problems[1]["message"].as_str().unwrap().contains("bad-inda"), "{error}");
     failed(&["explain", "nothing", "--format=json"], 2);
-    failed(&["run", "--sed", "1", "--format", "json"], 2);
+    // Every way in which clap refuses a command line.
+    for (words, says, help) in [
+        (&["run", "--sed", "1"][..], "unexpected argument '--sed' found", "'--seeds'"),
+        (&["chek"], "unrecognized subcommand 'chek'", "'check'"),
+        (&["run", "--jobs", "no"], "invalid value 'no' for '--jobs <N>'", ""),
+        (&["run", "--out"], "a value is required for '--out <DIR>'", ""),
+        (&["show"], "the following required arguments were not provided: <CELL>", "Usage: "),
+        (&["show", "a", "--at", "1"], "invalid value '1' for '--at <TIME>'", ""),
+        (&["show", "a", "--around", "1s"], "the following required arguments were not provided", ""),
+        (&["report"], "unexpected argument '--format' found", ""),
+        (&["run", "--format", "json"], "the argument '--format <FORMAT>' cannot be used multiple times", ""),
+    ] {
+        let error = failed(&[words, &["--format", "json"]].concat(), 2);
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with(says), "{words:?}: {message}");
+        assert!(error["help"].as_str().unwrap().contains(help), "{error}");
+    }
+    for words in
+        [&["--help"][..], &["run", "--help"], &["run", "-h"], &["--version"], &["run", "--metric", "help"]]
+    {
+        let ended = sandbox.run(&[words, &["--format", "json"]].concat()).ok();
+        holds(&sandbox, "help", "arcbench.help", &ended.json());
+        let text = sandbox.run(words).ok().out;
+        assert_eq!(ended.json()["text"], text.trim_end(), "{words:?}");
+    }
     failed(&["list", "--profiles", "mars*", "--format", "json"], 15);
     assert_eq!(sandbox.run(&["explain", "nothing"]).out, "", "nothing on stdout where it was not asked for");
 }

@@ -176,7 +176,7 @@ fn schemas_are_schemas() {
     let files = ["scenario", "profile", "settings"];
     let outputs =
         ["grid", "compare", "show", "moments", "explain", "replay", "list", "check", "cdf", "fates"];
-    for of in [&files[..], &outputs, &["doctor", "confirm", "error"]].concat() {
+    for of in [&files[..], &outputs, &["doctor", "confirm", "error", "help"]].concat() {
         let schema = Sandbox::new().run(&["schema", of]).ok().json();
         assert!(schema["properties"].is_object(), "{of}: {schema}");
     }
