@@ -14,19 +14,29 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::kept::{self, Kept};
 use crate::records::{self, CdfCurve, CdfRecord};
-use crate::{output, show};
+use crate::{kept_cell, output, show};
 
 /// Reads the frames and prints their distributions.
 pub(crate) fn run(arguments: &Cdf) -> Result<Exit, Failure> {
-    let groups = match &arguments.what {
-        Some(what) if !Path::new(what).join(kept::SCENARIO).is_file() => vec![one_cell(what, arguments)?],
-        folder => of_run(folder.as_deref().map(Path::new), arguments)?,
+    let (folder, groups) = match &arguments.what {
+        Some(what) if !Path::new(what).join(kept::SCENARIO).is_file() => {
+            let (folder, group) = one_cell(what, arguments)?;
+            let newest = arguments.run.is_none() && !Path::new(what).exists();
+            kept::tell("cell folder", &folder, newest, arguments.format);
+            (folder, vec![group])
+        }
+        folder => {
+            let kept = Kept::find(folder.as_deref().map(Path::new).or(arguments.run.as_deref()))?;
+            let groups = of_run(&kept, arguments)?;
+            kept.tell(arguments.format);
+            (kept.path, groups)
+        }
     };
     output::data(&match arguments.format {
         Format::Human => human(&groups),
         Format::Markdown => markdown(&groups),
         Format::Csv => csv(&groups),
-        Format::Json => records::line(&record(&groups, arguments))?,
+        Format::Json => records::line(&record(&folder, &groups, arguments))?,
     })?;
     Ok(Exit::Ok)
 }
@@ -37,8 +47,8 @@ struct Group {
     curves: Vec<Curve>,
 }
 
-/// The curve of one cell.
-fn one_cell(what: &str, arguments: &Cdf) -> Result<Group, Failure> {
+/// The folder of one cell, and its curve.
+fn one_cell(what: &str, arguments: &Cdf) -> Result<(PathBuf, Group), Failure> {
     let file = show::find(what, arguments.run.as_deref())?;
     let folder = file.parent().map(Path::to_owned).unwrap_or_default();
     let summary: Summary = show::summary(&file)?;
@@ -46,12 +56,11 @@ fn one_cell(what: &str, arguments: &Cdf) -> Result<Group, Failure> {
     let camera = camera(&cameras, arguments.camera.as_deref())?;
     let name = format!("{} seed {}", summary.settings, summary.seed);
     let curve = Curve::new(name, delays(&folder, camera)?);
-    Ok(Group { profile: summary.profile, curves: vec![curve] })
+    Ok((folder, Group { profile: summary.profile, curves: vec![curve] }))
 }
 
 /// The curves of a run: all seeds together, for each profile and settings.
-fn of_run(folder: Option<&Path>, arguments: &Cdf) -> Result<Vec<Group>, Failure> {
-    let kept = Kept::find(folder.or(arguments.run.as_deref()))?;
+fn of_run(kept: &Kept, arguments: &Cdf) -> Result<Vec<Group>, Failure> {
     let known = kept::known(&kept.cells);
     let cameras: Vec<&str> = known.cameras.iter().map(String::as_str).collect();
     let camera = camera(&cameras, arguments.camera.as_deref())?;
@@ -65,7 +74,7 @@ fn of_run(folder: Option<&Path>, arguments: &Cdf) -> Result<Vec<Group>, Failure>
             let of = |cell: &&Summary| cell.profile == *profile && cell.settings == *settings;
             let mut all = Vec::new();
             for cell in kept.summaries.iter().filter(of) {
-                all.extend(delays(&folder_of(&kept, cell), camera)?);
+                all.extend(delays(&folder_of(kept, cell), camera)?);
             }
             if !all.is_empty() {
                 curves.push(Curve::new(settings.clone(), all));
@@ -108,9 +117,7 @@ fn camera<'a>(cameras: &[&'a str], wanted: Option<&str>) -> Result<&'a str, Fail
 
 /// The delay of each frame of a camera, in microseconds; `None` if it never came.
 fn delays(folder: &Path, camera: &str) -> Result<Vec<Option<u64>>, Failure> {
-    let frames = CellFolder::at(folder)
-        .frames()
-        .map_err(|error| Failure::usage(format!("cannot read the frames: {error}")))?;
+    let frames = CellFolder::at(folder).frames().map_err(|error| kept_cell::unreadable(&[error]))?;
     let delay = |frame: &bench::FrameRow| frame.delivered_us.map(|at| at.saturating_sub(frame.produced_us));
     Ok(frames.iter().filter(|frame| frame.camera == camera).map(delay).collect())
 }
@@ -151,7 +158,7 @@ fn csv(groups: &[Group]) -> String {
     sheet.csv()
 }
 
-fn record(groups: &[Group], arguments: &Cdf) -> CdfRecord {
+fn record(folder: &Path, groups: &[Group], arguments: &Cdf) -> CdfRecord {
     let curve = |group: &Group, curve: &Curve| {
         let delay = |percent: &u32| (format!("p{percent}"), curve.delay_ms(*percent));
         CdfCurve {
@@ -165,6 +172,7 @@ fn record(groups: &[Group], arguments: &Cdf) -> CdfRecord {
     CdfRecord {
         schema: "arcbench.cdf",
         version: records::VERSION,
+        folder: folder.display().to_string(),
         camera: arguments.camera.clone(),
         curves: groups.iter().flat_map(|group| group.curves.iter().map(|of| curve(group, of))).collect(),
     }

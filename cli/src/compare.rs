@@ -13,7 +13,7 @@ use report::{Compared, Group, Verdict};
 use crate::args::{Compare, FailOn, Format};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::kept::Kept;
+use crate::kept::{self, Kept};
 use crate::{comparable, gates, grid, output};
 
 /// Reads both sides and prints what differs.
@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<Exit, Failure> {
         return Err(nothing(&before, &after));
     }
     let judged = gates::judge(&wanted, &chosen, &after.kept.summaries);
+    tell(&before, &after, arguments.format);
     output::data(&match arguments.format {
         Format::Human => text::human(&compared, output::columns()),
         Format::Markdown => text::markdown(&compared),
@@ -40,6 +41,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<Exit, Failure> {
         Format::Json => {
             let side = |side: &Side, unpaired: &[String]| SideRecord {
                 run: side.kept.id.clone(),
+                folder: side.kept.path.display().to_string(),
                 settings: side.settings.clone(),
                 unpaired: unpaired.to_vec(),
             };
@@ -53,6 +55,16 @@ pub(crate) fn run(arguments: &Compare) -> Result<Exit, Failure> {
     let replay = |profile: &str, settings: &str, seed: &str| after.kept.replay(profile, settings, seed);
     let gate_failed = gates::tell(&judged, false, replay);
     Ok(ended(arguments.fail_on, &compared, &pairing, gate_failed))
+}
+
+/// Says on stderr which runs are compared: one line where both sides are of one run.
+fn tell(before: &Side, after: &Side, format: Format) {
+    if before.kept.path == after.kept.path {
+        return before.kept.tell(format);
+    }
+    for (what, side) in [("run folder before", before), ("run folder after", after)] {
+        kept::tell(what, &side.kept.path, side.kept.newest, format);
+    }
 }
 
 /// The exit code: what is missing weighs more than what is worse.

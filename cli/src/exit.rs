@@ -16,7 +16,7 @@ pub(crate) enum Exit {
     Usage = 2,
     /// A gate was not met.
     GateFailed = 10,
-    /// Some cells could not be run to their end; the others are kept.
+    /// Some cells could not be run to their end, or what was kept of them cannot be read; the others are there.
     CellsFailed = 11,
     /// Stopped by a signal. Finished cells are kept and the same command goes on from there.
     Interrupted = 12,
@@ -41,7 +41,7 @@ Exit codes:
    1  unexpected: a defect, or the machine is out of something
    2  usage or configuration; nothing was run, nothing was written
   10  a gate failed
-  11  some cells failed; the others are kept
+  11  some cells failed, or cannot be read; the others are kept
   12  interrupted; the same command resumes
   13  not deterministic: one cell, or one link, gave two results
   14  regression in a comparison

@@ -9,7 +9,7 @@ use report::{Align, Sheet};
 use crate::args::{Explain, Format};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::kept_cell::KeptCell;
+use crate::kept_cell::{self, KeptCell};
 use crate::output::{self, quoted};
 use crate::records;
 
@@ -37,10 +37,7 @@ pub(crate) fn run(arguments: &Explain) -> Result<Exit, Failure> {
 /// The explanation of a kept cell, from its tables.
 fn of(kept: &KeptCell) -> Result<Explanation, Failure> {
     let folder = bench::CellFolder::at(&kept.folder);
-    let unreadable = |error: bench::RunFolderError| {
-        Failure::usage(format!("failed to {error}"))
-            .help("without its tables a cell cannot be explained: remove its folder and give the run's command again")
-    };
+    let unreadable = |error: bench::RunFolderError| kept_cell::unreadable(&[error]);
     let (frames, freezes) = (folder.frames().map_err(unreadable)?, folder.freezes().map_err(unreadable)?);
     let seconds = folder.seconds().map_err(unreadable)?;
     let cell_argument = quoted(&kept.folder.display().to_string());

@@ -25,11 +25,13 @@ pub(crate) fn run(arguments: &args::Grid) -> Result<Exit, Failure> {
     let judged = gates::judge(&wanted, &kept.cells, &kept.summaries);
     let result = Grid {
         run: kept.id.clone(),
+        folder: &kept.path,
         reference: kept.scenario.reference(),
         shape: kept.shape(),
         summaries: &kept.summaries,
         gates: &judged,
     };
+    kept.tell(arguments.format);
     output::data(&result.render(arguments.format, &metrics)?)?;
     if arguments.format == Format::Human
         && let Some(next) = closer(&kept.path, &kept.summaries)
@@ -78,6 +80,8 @@ pub(crate) fn metrics(names: &[String]) -> Result<Vec<&'static Metric>, Failure>
 pub(crate) struct Grid<'a> {
     /// The run's id.
     pub(crate) run: String,
+    /// The run's folder.
+    pub(crate) folder: &'a Path,
     /// The scenario's reference figures.
     pub(crate) reference: &'a Reference,
     /// All cells that there should be.
@@ -94,6 +98,7 @@ impl Grid<'_> {
         let compared = Comparison::new(self.reference, &self.shape, self.summaries);
         if format == Format::Json {
             let mut grid = bench::Grid::new(self.run.clone(), self.summaries.to_vec());
+            grid.folder = Some(self.folder.display().to_string());
             grid.reference = compared.records();
             grid.gates = self.gates.to_vec();
             return serde_json::to_string(&grid)

@@ -8,14 +8,16 @@ use std::path::{Path, PathBuf};
 use bench::{Cell, Manifest, Scenario, Summary};
 use report::{Known, Shape};
 
-use crate::args::Crypto;
+use crate::args::{Crypto, Format};
 use crate::failure::Failure;
-use crate::{diagnostics, place, show, text_file};
+use crate::{diagnostics, output, place, show, text_file};
 
 /// What a run folder holds.
 pub(crate) struct Kept {
     /// The folder.
     pub(crate) path: PathBuf,
+    /// Whether nobody named it, and it was taken as the newest in ./runs.
+    pub(crate) newest: bool,
     /// The run's id: the folder's name.
     pub(crate) id: String,
     /// What was asked.
@@ -39,7 +41,9 @@ impl Kept {
                     .help("name a run folder, or begin one with `arcbench run`")
             })
         };
-        Self::read(&folder.map_or_else(newest, |folder| Ok(folder.to_owned()))?)
+        let mut kept = Self::read(&folder.map_or_else(newest, |folder| Ok(folder.to_owned()))?)?;
+        kept.newest = folder.is_none();
+        Ok(kept)
     }
 
     /// Reads the run in `folder`.
@@ -71,6 +75,7 @@ impl Kept {
             absolute.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
         Ok(Self {
             path: folder.to_owned(),
+            newest: false,
             id,
             scenario,
             cells,
@@ -78,6 +83,11 @@ impl Kept {
             metrics: manifest.as_ref().map_or(1, |manifest| manifest.metrics),
             crypto: manifest.and_then(|manifest| manifest.versions.get(CRYPTO).cloned()),
         })
+    }
+
+    /// Says on stderr which run was read, beside what is printed of it in `format`; JSON has it as a field.
+    pub(crate) fn tell(&self, format: Format) {
+        tell("run folder", &self.path, self.newest, format);
     }
 
     /// Room for every cell of the scenario.
@@ -89,6 +99,14 @@ impl Kept {
     pub(crate) fn replay(&self, profile: &str, settings: &str, seed: &str) -> String {
         let crypto = self.crypto.as_deref().unwrap_or(Crypto::Null.name());
         crate::replay::from_folder(&self.path, crypto, (profile, settings, seed))
+    }
+}
+
+/// Says on stderr which folder was read as `what`, unless `format` is JSON, which has it as a field.
+pub(crate) fn tell(what: &str, folder: &Path, newest: bool, format: Format) {
+    if format != Format::Json {
+        let newest = if newest { ", the newest in ./runs" } else { "" };
+        output::note(&format!("{what}: {}{newest}", folder.display()));
     }
 }
 

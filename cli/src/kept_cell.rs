@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bench::metrics::summary::Mode;
-use bench::{Cell, CellFolder, Manifest, SecondRow, Summary};
+use bench::{Cell, Manifest, RunFolderError, Summary};
 
 use crate::args::{Crypto, Selection};
 use crate::failure::Failure;
@@ -81,9 +81,11 @@ impl KeptCell {
     }
 }
 
-/// The seconds of a cell in its folder, if they are there and can be read.
-pub(crate) fn seconds(folder: &Path) -> Option<Vec<SecondRow>> {
-    CellFolder::at(folder).seconds().ok()
+/// What of a cell's folder cannot be read, and what to do about it.
+pub(crate) fn unreadable(errors: &[RunFolderError]) -> Failure {
+    let errors: Vec<String> = errors.iter().map(|error| format!("failed to {error}")).collect();
+    Failure::usage(errors.join("\n  "))
+        .help("give the run's command again: it runs a cell anew of which something is missing or damaged")
 }
 
 const SCENARIO: &str = "scenario.resolved.toml";

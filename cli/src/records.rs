@@ -3,6 +3,7 @@
 //! holds the outputs against them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use bench::{Named, Summary};
 use schemars::{JsonSchema, Schema, schema_for};
@@ -23,11 +24,11 @@ pub(crate) fn line(record: &impl Serialize) -> Result<String, Failure> {
 }
 
 /// A cell's summary as `show` prints it: the object of `summary.json`, which a grid has in its `cells`, with
-/// `schema` and `version` before it.
-pub(crate) fn cell(summary: &Summary) -> Result<String, Failure> {
-    let fields = line(summary)?;
+/// `schema`, `version` and the cell's `folder` before it.
+pub(crate) fn cell(summary: &Summary, folder: &Path) -> Result<String, Failure> {
+    let (fields, folder) = (line(summary)?, line(&folder.display().to_string())?);
     let fields = fields.strip_prefix('{').unwrap_or(&fields);
-    Ok(format!("{{\"schema\":\"{CELL}\",\"version\":{VERSION},{fields}"))
+    Ok(format!("{{\"schema\":\"{CELL}\",\"version\":{VERSION},\"folder\":{folder},{fields}"))
 }
 
 /// The schema of that object.
@@ -40,16 +41,15 @@ pub(crate) fn cell_schema() -> Schema {
         let number = json!({"type": "integer", "description": "Version of this format: 1."});
         properties.insert("schema".to_owned(), text);
         properties.insert("version".to_owned(), number);
+        let folder = json!({"type": "string", "description": "The cell's folder."});
+        properties.insert("folder".to_owned(), folder);
     }
     if let Some(required) = object.get_mut("required").and_then(|value| value.as_array_mut()) {
-        required.extend([json!("schema"), json!("version")]);
+        required.extend([json!("schema"), json!("version"), json!("folder")]);
     }
     schema
 }
 
-/// What `list` prints.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ListRecord {
 /// Help, or the version, as an object.
 pub(crate) fn help(text: &str) -> Result<String, Failure> {
     line(&HelpRecord { schema: "arcbench.help", version: VERSION, text: text.trim_end().to_owned() })
@@ -66,6 +66,9 @@ pub(crate) struct HelpRecord {
     pub(crate) text: String,
 }
 
+/// What `list` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ListRecord {
     /// Always `"arcbench.list"`.
     pub(crate) schema: &'static str,
     /// Version of this format: 1.
@@ -192,6 +195,8 @@ pub(crate) struct CdfRecord {
     pub(crate) schema: &'static str,
     /// Version of this format: 1.
     pub(crate) version: u32,
+    /// The folder that was read, of a run or of a cell.
+    pub(crate) folder: String,
     /// The camera that was asked for; `null` for the main one.
     pub(crate) camera: Option<String>,
     /// A curve for each profile and settings.
@@ -223,6 +228,8 @@ pub(crate) struct MomentsRecord {
     pub(crate) version: u32,
     /// The cell's id.
     pub(crate) cell: String,
+    /// The cell's folder.
+    pub(crate) folder: String,
     /// Begin of the time that is told, in seconds of the traffic.
     pub(crate) from_s: f64,
     /// Its end.

@@ -1,35 +1,50 @@
 //! `arcbench report`: a run folder as one HTML page. `arcbench run` writes the same page at its end.
 
-use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use bench::run_folder::{REPORT, write_whole};
+use bench::run_folder::REPORT;
+use report::page::Page;
 use report::{data, page};
 
 use crate::args::Report;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, place, replay, show};
+use crate::new_file::{NewFile, NewFolders};
+use crate::{interrupt, output, place, replay, show};
 
-/// Makes the page and prints its path.
+/// Makes the page and prints its path. What could not be read is not in it, and ends with the code of failed cells.
 pub(crate) fn run(arguments: &Report) -> Result<Exit, Failure> {
+    interrupt::stop_at_once()?;
     let folder = match &arguments.run {
         Some(folder) => folder.clone(),
         None => show::newest(Path::new(place::RUNS)).ok_or_else(|| {
             Failure::usage(format!("there is no run in ./{}", place::RUNS)).help("give a run folder")
         })?,
     };
-    if let Some(out) = &arguments.out {
-        replay::check_free(out, arguments.force)?;
-    }
     let file = arguments.out.clone().unwrap_or_else(|| folder.join(REPORT));
-    let bytes = write(&folder, &file)?;
-    output::note(&format!("{} kB", bytes.div_ceil(1000)));
-    output::data(&file.display().to_string()).map(|()| Exit::Ok)
+    let Page { text, unread } = write(&folder, &file, arguments.force || arguments.out.is_none())?;
+    output::note(&format!("{} kB", text.len().div_ceil(1000)));
+    output::data(&file.display().to_string())?;
+    tell(&unread);
+    Ok(if unread.is_empty() { Exit::Ok } else { Exit::CellsFailed })
 }
 
-/// Writes the page of the run in `folder` to `file`; how many bytes it has.
-pub(crate) fn write(folder: &Path, file: &Path) -> Result<usize, Failure> {
+/// Says on stderr what is not in a page.
+pub(crate) fn tell(unread: &[String]) {
+    for line in unread.iter().take(TOLD_MAX) {
+        output::note(&format!("not in the page: {line}"));
+    }
+    if unread.len() > TOLD_MAX {
+        output::note(&format!("and {} more; the page says it too", unread.len() - TOLD_MAX));
+    }
+    if !unread.is_empty() {
+        output::note("the run's own command runs cells anew of which something is missing or damaged");
+    }
+}
+
+/// Writes the page of the run in `folder` to `file`, in place of one that is there if `force`.
+pub(crate) fn write(folder: &Path, file: &Path, force: bool) -> Result<Page, Failure> {
     // However the folder was called on the command line, the page is the same.
     let folder: PathBuf = folder.components().collect();
     let (run, tables) = data::read(&folder).map_err(|error| {
@@ -39,11 +54,16 @@ pub(crate) fn write(folder: &Path, file: &Path) -> Result<usize, Failure> {
     let again = |profile: &str, settings: &str, seed: &str| {
         replay::from_folder(&folder, crypto, (profile, settings, seed))
     };
-    let text = page::render(&run, &tables, &again);
-    if let Some(parent) = file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        fs::create_dir_all(parent)
-            .map_err(|error| Failure::usage(format!("cannot make `{}`: {error}", parent.display())))?;
-    }
-    write_whole(file, text.as_bytes()).map_err(|error| Failure::usage(format!("failed to {error}")))?;
-    Ok(text.len())
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let _folders = parent.map(NewFolders::create).transpose()?;
+    let mut out = NewFile::create(file, force)?;
+    let page = page::render(&run, &tables, &again);
+    // The file remembers what goes wrong.
+    let _ = out.write_all(page.text.as_bytes());
+    out.close()?;
+    out.rename()?;
+    Ok(page)
 }
+
+/// Tables that are named before it is only said how many more there are.
+const TOLD_MAX: usize = 20;

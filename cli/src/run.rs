@@ -64,6 +64,8 @@ pub(crate) struct Job {
     folder: RunFolder,
     /// What was finished before, for each cell.
     before: Vec<Option<Summary>>,
+    /// Which cells of these are run again because something of them is missing or damaged, and what.
+    damaged: Vec<String>,
 }
 
 /// What came of it.
@@ -96,8 +98,15 @@ impl Job {
         });
         place::check_out(&out)?;
         let folder = manifest::open(&out, &loaded, arguments, &fingerprint)?;
-        let before = loaded.cells.iter().map(|cell| folder.done(cell)).collect();
-        Ok(Self { loaded, backend, folder, before })
+        let mut damaged = Vec::new();
+        let mut kept = |cell: &Cell| {
+            folder.kept(cell).unwrap_or_else(|error| {
+                damaged.push(format!("{} is run again: failed to {error}", cell.id()));
+                None
+            })
+        };
+        let before = loaded.cells.iter().map(&mut kept).collect();
+        Ok(Self { loaded, backend, folder, before, damaged })
     }
 
     /// How many cells there are.
@@ -115,6 +124,9 @@ impl Job {
         let open: Vec<usize> = (0..self.before.len()).filter(|index| self.before[*index].is_none()).collect();
         let cells: Vec<Cell> = open.iter().map(|index| self.loaded.cells[*index].clone()).collect();
         let progress = Progress::start(cells.len(), arguments.quiet);
+        for line in first(self.damaged.clone(), "cells are run again") {
+            progress.note(&line);
+        }
         if !arguments.quiet {
             progress.note(&self.opening(cells.len()));
         }
@@ -237,6 +249,7 @@ impl Job {
     fn result<'a>(&'a self, outcome: &'a Outcome, gates: &'a [GateRow]) -> grid::Grid<'a> {
         grid::Grid {
             run: self.folder.id(),
+            folder: self.folder.path(),
             reference: self.loaded.scenario.reference(),
             shape: kept::shape(&self.loaded.cells),
             summaries: &outcome.summaries,
@@ -250,8 +263,9 @@ impl Job {
             return;
         }
         let folder = self.folder.path();
-        if let Err(failure) = report_page::write(folder, &folder.join(REPORT)) {
-            output::note(&format!("warning: there is no {REPORT}: {}", failure.message));
+        match report_page::write(folder, &folder.join(REPORT), true) {
+            Ok(page) => report_page::tell(&page.unread),
+            Err(failure) => output::note(&format!("warning: there is no {REPORT}: {}", failure.message)),
         }
     }
 
@@ -346,11 +360,16 @@ impl Outcome {
 /// What a reader of the grid should know about its cells, a line each.
 fn warnings(summaries: &[Summary]) -> Vec<String> {
     let all = summaries.iter().flat_map(|cell| cell.warnings.iter().map(move |text| (&cell.cell, text)));
-    let mut lines: Vec<String> = all.map(|(cell, text)| format!("warning: {cell}: {text}")).collect();
-    let more = lines.len().saturating_sub(WARNINGS_MAX);
-    if more > 0 {
+    let lines = all.map(|(cell, text)| format!("warning: {cell}: {text}")).collect();
+    first(lines, "warnings; `arcbench show CELL` has those of a cell")
+}
+
+/// As many of `lines` as are printed, and how many `more` there are.
+fn first(mut lines: Vec<String>, more: &str) -> Vec<String> {
+    let left_out = lines.len().saturating_sub(WARNINGS_MAX);
+    if left_out > 0 {
         lines.truncate(WARNINGS_MAX);
-        lines.push(format!("and {more} more warnings; `arcbench show CELL` has those of a cell"));
+        lines.push(format!("and {left_out} more {more}"));
     }
     lines
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use bench::Summary;
+use bench::metrics::summary::Status;
+use bench::{CellFolder, RunFolderError, Summary};
 use units::Span;
 
 use crate::args::{Format, Show};
@@ -13,15 +14,15 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::kept_cell::{self, KeptCell};
 use crate::output::quoted;
-use crate::{cell_text, output, place, records, replay, standstill, text_file, timeline};
+use crate::{cell_text, kept, output, place, records, replay, standstill, text_file, timeline};
 
 /// Finds the cell and prints its summary.
 pub(crate) fn run(arguments: &Show) -> Result<Exit, Failure> {
     if let Some(at) = arguments.at {
         let kept = KeptCell::find(&arguments.cell, arguments.run.as_deref())?;
         let (window, moments) = replay::at::look(&kept, at, arguments.around.unwrap_or(AROUND))?;
-        let cell = &kept.summary.cell;
-        let mut text = timeline::moments(cell, window.from_ns, window.to_ns, &moments, arguments.format)?;
+        let mut text = timeline::moments(&kept, window.from_ns, window.to_ns, &moments, arguments.format)?;
+        tell(arguments, &kept.folder);
         if arguments.format == Format::Human {
             text.push_str(&closer(&kept, window.from_ns, window.to_ns));
         }
@@ -30,21 +31,51 @@ pub(crate) fn run(arguments: &Show) -> Result<Exit, Failure> {
     let file = find(&arguments.cell, arguments.run.as_deref())?;
     let shown = file.display().to_string();
     let summary = summary(&file)?;
-    let seconds = || kept_cell::seconds(file.parent().unwrap_or(Path::new(""))).unwrap_or_default();
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let tables = CellFolder::at(folder);
+    let seconds = || tables.seconds().map_err(|error| kept_cell::unreadable(&[error]));
+    tell(arguments, folder);
     match arguments.format {
         Format::Human => {
-            let folder = quoted(&file.parent().unwrap_or(Path::new("")).display().to_string());
-            let over_time = timeline::sparklines(&seconds(), output::columns()) + &standstill::text(&file);
+            let (over_time, unread) = over_time(&summary, &tables);
+            let quoted = quoted(&folder.display().to_string());
             output::data(&format!(
-                "{}{over_time}\n  why: arcbench explain {folder}\n  file: {shown}",
+                "{}{over_time}\n  why: arcbench explain {quoted}\n  file: {shown}",
                 cell_text::human(&summary)
             ))?;
+            // What can be said has been said, and what is missing from it is not passed over.
+            if !unread.is_empty() {
+                return Err(kept_cell::unreadable(&unread));
+            }
         }
-        Format::Markdown => output::data(&timeline::seconds(&seconds()).markdown())?,
-        Format::Csv => output::data(&timeline::seconds(&seconds()).csv())?,
-        Format::Json => output::data(&records::cell(&summary)?)?,
+        Format::Markdown => output::data(&timeline::seconds(&seconds()?).markdown())?,
+        Format::Csv => output::data(&timeline::seconds(&seconds()?).csv())?,
+        Format::Json => output::data(&records::cell(&summary, folder)?)?,
     }
     Ok(Exit::Ok)
+}
+
+/// The cell over time, as far as its tables tell; and what of them cannot be read. A cell that failed has none.
+fn over_time(summary: &Summary, tables: &CellFolder) -> (String, Vec<RunFolderError>) {
+    let (mut text, mut unread) = (String::new(), Vec::new());
+    if summary.status != Status::Ok {
+        return (text, unread);
+    }
+    match tables.seconds() {
+        Ok(seconds) => text.push_str(&timeline::sparklines(&seconds, output::columns())),
+        Err(error) => unread.push(error),
+    }
+    match tables.freezes() {
+        Ok(freezes) => text.push_str(&standstill::text(tables.path(), freezes)),
+        Err(error) => unread.push(error),
+    }
+    (text, unread)
+}
+
+/// Says which cell's folder it is about.
+fn tell(arguments: &Show, folder: &Path) {
+    let newest = arguments.run.is_none() && !Path::new(&arguments.cell).exists();
+    kept::tell("cell folder", folder, newest, arguments.format);
 }
 
 /// The commands that look closer at a window of a cell than words do.

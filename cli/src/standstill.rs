@@ -3,15 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use bench::{Cause, CellFolder, FreezeRow};
+use bench::{Cause, FreezeRow};
 
 use crate::output::quoted;
 
-/// The longest freezes as text; nothing if there were none, or the folder does not have what it takes.
-pub(crate) fn text(summary_file: &Path) -> String {
+/// The longest of `all` freezes of the cell in `folder`, as text; nothing if there were none.
+pub(crate) fn text(folder: &Path, mut all: Vec<FreezeRow>) -> String {
     let mut out = String::new();
-    let folder = summary_file.parent().unwrap_or(Path::new(""));
-    let Ok(mut all) = CellFolder::at(folder).freezes() else { return out };
     if all.is_empty() {
         return out;
     }

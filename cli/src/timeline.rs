@@ -6,6 +6,7 @@ use bench::SecondRow;
 
 use crate::args::Format;
 use crate::failure::Failure;
+use crate::kept_cell::KeptCell;
 use crate::records::{self, MomentRecord, MomentsRecord};
 use crate::replay::at::Entry;
 
@@ -42,7 +43,7 @@ impl Rows {
 
 /// The moments around one, in `format`.
 pub(crate) fn moments(
-    cell: &str,
+    kept: &KeptCell,
     from_ns: u64,
     to_ns: u64,
     entries: &[Entry],
@@ -52,7 +53,7 @@ pub(crate) fn moments(
     let (from, to) = (seconds(from_ns), seconds(to_ns));
     let text = match format {
         Format::Human => {
-            let mut out = format!("{cell}\n  {from:.3} s to {to:.3} s of the traffic\n\n");
+            let mut out = format!("{}\n  {from:.3} s to {to:.3} s of the traffic\n\n", kept.summary.cell);
             let _ = writeln!(out, "  {:>10}  {:<7} what happened", "time, s", "");
             for Entry { at_ns, what, text } in entries {
                 let _ = writeln!(out, "  {:>10.4}  {what:<7} {text}", seconds(*at_ns));
@@ -68,7 +69,8 @@ pub(crate) fn moments(
             records::line(&MomentsRecord {
                 schema: "arcbench.moments",
                 version: records::VERSION,
-                cell: cell.to_owned(),
+                cell: kept.summary.cell.clone(),
+                folder: kept.folder.display().to_string(),
                 from_s: from,
                 to_s: to,
                 moments: entries.iter().map(moment).collect(),

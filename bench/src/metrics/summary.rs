@@ -20,6 +20,9 @@ pub struct Grid {
     pub version: u32,
     /// The run's id.
     pub run: String,
+    /// The run folder, by a path from where the command was given; not there where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// One summary a cell: profiles, then settings, then seeds, in the scenario's order.
     pub cells: Vec<Summary>,
     /// The scenario's reference figures beside the results, for the profiles and settings that have
@@ -35,7 +38,8 @@ impl Grid {
     /// A grid of `cells`, without reference figures and gates.
     pub fn new(run: impl Into<String>, cells: Vec<Summary>) -> Self {
         let schema = "arcbench.grid".to_owned();
-        Self { schema, version: 1, run: run.into(), cells, reference: Vec::new(), gates: Vec::new() }
+        let (reference, gates) = (Vec::new(), Vec::new());
+        Self { schema, version: 1, run: run.into(), folder: None, cells, reference, gates }
     }
 }
 

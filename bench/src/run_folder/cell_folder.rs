@@ -73,6 +73,31 @@ impl CellFolder {
         Ok(seconds)
     }
 
+    /// Whether everything that a finished cell leaves is there and can be read: its tables from beginning to end, with a
+    /// row for each frame that `summary` counts, and its histograms. An events log is not asked for, since a cell need not
+    /// have one.
+    ///
+    /// Takes about a fiftieth of the time that the cell takes to run.
+    ///
+    /// # Errors
+    ///
+    /// The first that is missing or damaged, and why.
+    pub fn check(&self, summary: &Summary) -> Result<(), RunFolderError> {
+        let (found, wanted) = (self.frames()?.len() as u64, summary.all.produced);
+        if found != wanted {
+            return Err(self.refused(tables::FRAMES, TableProblem::Rows { found, wanted }));
+        }
+        self.freezes()?;
+        self.seconds()?;
+        let path = self.path.join(DELAYS);
+        let failed = write::failed("read", &path);
+        match std::fs::read(&path) {
+            Ok(log) if delays::is_whole(&log, summary) => Ok(()),
+            Ok(_) => Err(failed(std::io::Error::other("it is no whole histogram log"))),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
     /// Writes the tables and histograms of `result`, each wholly or not at all.
     pub(super) fn write_tables(&self, result: &CellResult) -> Result<(), RunFolderError> {
         let tables = [

@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
-use crate::metrics::CellResult;
+use crate::metrics::{CellResult, Summary};
 
 /// The log's bytes.
 pub(super) fn encode(result: &CellResult) -> io::Result<Vec<u8>> {
@@ -39,6 +39,13 @@ pub(super) fn encode(result: &CellResult) -> io::Result<Vec<u8>> {
     let commands = &result.summary.commands;
     write(HAND, commands.movements_lost, &mut result.hand_to_command_us.iter().copied())?;
     Ok(bytes)
+}
+
+/// Whether `log` has, to its end, an interval for each camera of `summary` and one for hand to command. What is in their
+/// histograms is not looked at.
+pub(super) fn is_whole(log: &[u8], summary: &Summary) -> bool {
+    let intervals = log.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"Tag=")).count();
+    intervals == summary.cameras.iter().count() + 1 && log.ends_with(b"\n")
 }
 
 /// A camera's name without what the format takes for its own.
@@ -122,5 +129,8 @@ mod tests {
         assert_eq!(hand.len(), 3);
         assert!(hand.value_at_quantile(0.5).abs_diff(100_000) <= 100, "{}", hand.value_at_quantile(0.5));
         assert_eq!(tag("left, wrist"), "left--wrist");
+        assert!(is_whole(&bytes, &result.summary));
+        assert!(!is_whole(&bytes[..bytes.len() - 1], &result.summary), "its end is missing");
+        assert!(!is_whole(&bytes, &Summary::default()), "of other cameras");
     }
 }

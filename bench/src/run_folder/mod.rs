@@ -18,7 +18,8 @@
 //! ```
 //!
 //! Every file is written under a temporary name, brought to disk, and renamed, so that whatever has
-//! its real name is whole. `docs/formats.md` has every file with every column. A run that was stopped goes on with the cells that have no summary.
+//! its real name is whole. `docs/formats.md` has every file with every column. A run that was stopped
+//! goes on with the cells that have no summary, or of which something is missing or damaged.
 
 mod cell_folder;
 mod delays;
@@ -267,7 +268,32 @@ impl RunFolder {
         self.path.join(CELLS).join(cell.id())
     }
 
-    /// The summary of a cell that is done: there, whole, of this very cell and not failed.
+    /// What there is of a cell that need not be run again: its summary, if that is [`done`](Self::done) and the tables
+    /// beside it are whole too; `None` if the cell never came to its end.
+    ///
+    /// # Errors
+    ///
+    /// If it is called done and is not: what of it is missing or damaged.
+    pub fn kept(&self, cell: &Cell) -> Result<Option<Summary>, RunFolderError> {
+        let folder = self.cell_folder(cell);
+        let path = folder.path().join(SUMMARY);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let summary = folder.summary()?;
+        if summary.cell != cell.id() {
+            let other = format!("it is of the cell `{}`", summary.cell);
+            return Err(write::failed("read", &path)(io::Error::other(other)));
+        }
+        if summary.status != Status::Ok {
+            return Ok(None);
+        }
+        folder.check(&summary)?;
+        Ok(Some(summary))
+    }
+
+    /// The summary of a cell that is called done: there, whole, of this very cell and not failed. What is beside it is not
+    /// looked at.
     pub fn done(&self, cell: &Cell) -> Option<Summary> {
         let text = std::fs::read(self.cell_path(cell).join(SUMMARY)).ok()?;
         let summary: Summary = serde_json::from_slice(&text).ok()?;
@@ -301,13 +327,13 @@ impl RunFolder {
     }
 
     /// Keeps the summary of a cell that failed, as `failed.json`; it is run again on resume. A cell
-    /// that is done stays done.
+    /// that is done stays done, if its tables are whole.
     ///
     /// # Errors
     ///
     /// If it cannot be written.
     pub fn write_failed(&self, cell: &Cell, summary: &Summary) -> Result<(), RunFolderError> {
-        if self.done(cell).is_some() {
+        if matches!(self.kept(cell), Ok(Some(_))) {
             return Ok(());
         }
         let folder = self.cell_path(cell);
@@ -321,15 +347,6 @@ impl RunFolder {
         write::json(path, summary)?;
         write::sync_dir(path.parent().unwrap_or(&self.path))
     }
-}
-
-/// Writes `content` to `path`, wholly or not at all: for what is made from a run.
-///
-/// # Errors
-///
-/// If it cannot be written; what was there before is there still.
-pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), RunFolderError> {
-    write::whole_file(path, content)
 }
 
 /// Why finished cells in the folder cannot be gone on with, if they cannot.

@@ -51,6 +51,14 @@ pub enum TableProblem {
         /// Bytes it says they take, or those of the file if these are more.
         bytes: u64,
     },
+    /// It has not as many rows as the cell's summary says.
+    #[error("it has {found} rows, and the cell's summary says {wanted}")]
+    Rows {
+        /// Rows that it has.
+        found: u64,
+        /// Rows that it should have.
+        wanted: u64,
+    },
     /// A column is not there, or not of its type.
     #[error("its column `{0}` is missing or of another type")]
     Column(&'static str),

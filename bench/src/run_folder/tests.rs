@@ -258,6 +258,53 @@ fn a_corrupt_foreign_or_failed_summary_is_not_done() {
 }
 
 #[test]
+fn a_cell_with_a_missing_or_damaged_file_is_not_kept_and_says_which() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = open(temp.path()).unwrap();
+    let cell = &scenario().cells()[0];
+    assert!(folder.kept(cell).unwrap().is_none(), "never run");
+    let write = || folder.write(cell, &result(cell)).unwrap();
+    write();
+    assert_eq!(folder.kept(cell).unwrap(), Some(result(cell).summary));
+    let path = folder.cell_path(cell);
+    for name in files(&path) {
+        let file = path.join(&name);
+        let whole = fs::read(&file).unwrap();
+        for damaged in [None, Some(&whole[..whole.len() / 2]), Some(&whole[..whole.len() - 2]), Some(&[])] {
+            match damaged {
+                None => fs::remove_file(&file).unwrap(),
+                Some(bytes) => fs::write(&file, bytes).unwrap(),
+            }
+            match folder.kept(cell) {
+                Ok(None) => assert!(damaged.is_none() && name == SUMMARY),
+                Ok(Some(_)) => panic!("{name} is damaged and the cell is kept"),
+                Err(error) => assert!(error.to_string().contains(&name), "{error}"),
+            }
+            write();
+        }
+    }
+    let failed = Summary::failed(cell, "it broke");
+    fs::remove_file(path.join("seconds.parquet")).unwrap();
+    folder.write_failed(cell, &failed).unwrap();
+    assert_eq!((folder.done(cell), path.join(FAILED).exists()), (None, true), "half a cell is not kept");
+}
+
+#[test]
+fn frames_that_the_summary_counts_and_the_table_lacks_are_damage() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = open(temp.path()).unwrap();
+    let cell = &scenario().cells()[0];
+    let mut counted = result(cell);
+    counted.summary.all.produced = 7;
+    folder.write(cell, &counted).unwrap();
+    let error = folder.kept(cell).unwrap_err().to_string();
+    assert!(
+        error.contains("frames.parquet") && error.contains("0 rows") && error.contains("says 7"),
+        "{error}"
+    );
+}
+
+#[test]
 fn an_events_log_is_whole_or_fails_the_cell() {
     let temp = tempfile::tempdir().unwrap();
     let folder = open(temp.path()).unwrap();

@@ -1,9 +1,9 @@
 //! Whether a cell that was run again came to the same, and if not, what differs first.
 
-use bench::{CellResult, SecondRow, Summary};
+use bench::{CellFolder, CellResult, SecondRow, Summary};
 use serde_json::Value;
 
-use crate::kept_cell::{self, KeptCell};
+use crate::kept_cell::KeptCell;
 
 /// What differs, for people, the most telling first. Empty if the trace hashes agree.
 pub(crate) fn differences(kept: &KeptCell, result: &CellResult) -> Vec<String> {
@@ -20,7 +20,7 @@ pub(crate) fn differences(kept: &KeptCell, result: &CellResult) -> Vec<String> {
     for (name, then, now) in versions {
         lines.push(format!("another {name}: kept {then}, now {now}"));
     }
-    lines.extend(first_second(kept, &result.seconds));
+    lines.push(first_second(kept, &result.seconds));
     if then.packets == now.packets {
         lines.push(format!("packets: {} in both", now.packets));
     } else {
@@ -31,20 +31,24 @@ pub(crate) fn differences(kept: &KeptCell, result: &CellResult) -> Vec<String> {
 }
 
 /// The first second whose row is another.
-fn first_second(kept: &KeptCell, now: &[SecondRow]) -> Option<String> {
-    let mut then = kept_cell::seconds(&kept.folder)?.into_iter();
+fn first_second(kept: &KeptCell, now: &[SecondRow]) -> String {
+    let then = CellFolder::at(&kept.folder).seconds();
+    let mut then = match then {
+        Ok(seconds) => seconds.into_iter(),
+        Err(error) => return format!("its seconds cannot be compared: failed to {error}"),
+    };
     for row in now {
         let kept = then.next();
         if kept.as_ref() != Some(row) {
-            let Some(kept) = kept else { return Some(format!("second {}: not kept", row.second)) };
+            let Some(kept) = kept else { return format!("second {}: not kept", row.second) };
             let (then, now) = (kept.down.packets, row.down.packets);
-            return Some(format!(
+            return format!(
                 "first differing second: {}, with {then} packets to the operator kept and {now} now",
                 row.second
-            ));
+            );
         }
     }
-    Some("no second's row differs".to_owned())
+    "no second's row differs".to_owned()
 }
 
 /// The first field of the summary that is another, hash and processor time aside.

@@ -33,8 +33,6 @@ use crate::{interrupt, output};
 use self::spans::Window;
 use self::taps::Written;
 
-pub(crate) use crate::new_file::check_free;
-
 pub(crate) use self::line::{again, from_folder, line};
 
 /// Runs the cell again and writes what is asked.

@@ -9,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 mod compare;
+mod damage;
 mod errors;
 mod explain;
 mod processes;

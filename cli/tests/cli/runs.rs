@@ -242,6 +242,8 @@ fn show_finds_a_cell_by_the_beginning_of_its_id() {
         (fields.remove("schema"), fields.remove("version")),
         (Some("arcbench.cell".into()), Some(1.into()))
     );
+    let folder = fields.remove("folder").unwrap();
+    assert!(folder.as_str().unwrap().starts_with("runs/small-"), "{folder}");
     assert!(cells(&grid).contains(&Value::Object(fields)));
     sandbox.run(&["show", "bad-india"]).refused(2, &["bad-india--plain", "bad-india--reno"]);
 }

@@ -42,6 +42,8 @@ pub struct CompareResult {
 pub struct SideRecord {
     /// The run's id.
     pub run: String,
+    /// The run's folder, by a path from where the command was given.
+    pub folder: String,
     /// The settings, where one was chosen; `null` when all are compared by name.
     pub settings: Option<String>,
     /// Ids of finished cells that have no finished counterpart on the other side.
@@ -59,10 +61,10 @@ pub struct MethodRecord {
     pub confidence: f64,
     /// What `p_adjusted` must not be above for a verdict of better or worse.
     pub significant: f64,
-}
-
     /// In what share of cases `seeds_enough` seeds would tell.
     pub power: f64,
+}
+
 /// How many rows have each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictCounts {
@@ -97,12 +99,12 @@ pub struct RowRecord {
     pub minimum_effect: f64,
     /// Seeds that have a value on both sides.
     pub seeds: usize,
-    /// The mean before; `null` where any seed is infinite.
-    pub before: Option<f64>,
     /// About how many seeds would tell in `power` of all cases, were mean and spread of the differences as measured: an
     /// estimate, the rougher the fewer seeds there are. `null` where these seeds tell, with one seed, or where it would take
     /// more than 1000.
     pub seeds_enough: Option<usize>,
+    /// The mean before; `null` where any seed is infinite.
+    pub before: Option<f64>,
     /// The mean after; `null` where any seed is infinite.
     pub after: Option<f64>,
     /// Seeds that are infinite before.
@@ -139,18 +141,18 @@ impl CompareResult {
                 random_seed: RANDOM_SEED.to_string(),
                 confidence: 0.95,
                 significant: SIGNIFICANT,
+                power: POWER,
             },
             pairs: compared.pairs,
-                power: POWER,
             verdicts: VerdictCounts {
                 worse: count(Verdict::Worse),
                 too_few_seeds: count(Verdict::TooFewSeeds),
                 same: count(Verdict::Same),
                 better: count(Verdict::Better),
             },
+            seeds_enough: compared.seeds_enough().map(|(seeds, _)| seeds),
             rows: compared.rows.iter().map(RowRecord::new).collect(),
             gates,
-            seeds_enough: compared.seeds_enough().map(|(seeds, _)| seeds),
         }
     }
 }
@@ -167,9 +169,9 @@ impl RowRecord {
             higher_is_better: row.metric.better == crate::metric::Better::Higher,
             minimum_effect: row.metric.minimum_effect(),
             seeds: row.seeds,
+            seeds_enough: row.seeds_enough,
             before: row.means.0,
             after: row.means.1,
-            seeds_enough: row.seeds_enough,
             lost_before: row.lost.0,
             lost_after: row.lost.1,
             difference: row.difference,

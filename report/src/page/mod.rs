@@ -28,11 +28,21 @@ use crate::svg::mark;
 /// The command that runs a cell again, for `profile`, `settings` and `seed`.
 pub type Replay<'a> = &'a dyn Fn(&str, &str, &str) -> String;
 
+/// A page, and what is not in it.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// The page's text, in HTML.
+    pub text: String,
+    /// What could not be read, a line for each summary and table, with why. The page says it too.
+    pub unread: Vec<String>,
+}
+
 /// The page of `run`.
 ///
 /// Tables that cannot be read are left out, and the page says of which cells and why.
-pub fn render(run: &Run, tables: &dyn Tables, replay: Replay<'_>) -> String {
-    let mut unread: Vec<String> = Vec::new();
+pub fn render(run: &Run, tables: &dyn Tables, replay: Replay<'_>) -> Page {
+    let mut unread: Vec<String> =
+        run.damaged.iter().map(|name| format!("{name}: its summary is damaged")).collect();
     let delays = pooled(run, tables, &mut unread);
     let timelines = timeline::choose(run, tables, &mut unread);
     let body = html! {
@@ -63,7 +73,7 @@ pub fn render(run: &Run, tables: &dyn Tables, replay: Replay<'_>) -> String {
         script type="application/json" id="data" { (facts::blob(run, &timelines, replay)) }
         script { (PreEscaped(SCRIPT)) }
     };
-    document(&run.id, &body)
+    Page { text: document(&run.id, &body), unread }
 }
 
 fn document(title: &str, body: &Markup) -> String {
@@ -147,13 +157,11 @@ fn theme() -> Markup {
 
 /// What a reader should know before reading: warnings of cells, failures, tables that are missing.
 fn notes(run: &Run, unread: &[String]) -> Markup {
-    let mut lines: Vec<String> =
-        run.damaged.iter().map(|name| format!("{name}: its summary is damaged")).collect();
+    let mut lines: Vec<String> = unread.to_vec();
     for cell in &run.cells {
         lines.extend(cell.error.iter().map(|error| format!("{}: {error}", cell.cell)));
         lines.extend(cell.warnings.iter().map(|warning| format!("{}: {warning}", cell.cell)));
     }
-    lines.extend(unread.iter().cloned());
     let more = lines.len().saturating_sub(NOTES_MAX);
     html! {
         @if !lines.is_empty() {

@@ -98,8 +98,12 @@ fn cell(profile: &str, settings: &str, seed: usize) -> Summary {
     cell
 }
 
-fn page(run: &Run, tables: &dyn Tables) -> String {
+fn rendered(run: &Run, tables: &dyn Tables) -> Page {
     render(run, tables, &|profile, settings, seed| format!("arcbench run {profile} {settings} {seed} --end"))
+}
+
+fn page(run: &Run, tables: &dyn Tables) -> String {
+    rendered(run, tables).text
 }
 
 const HOSTILE: &str = r#"</style></script></title><script>alert("1")</script><img src=x onerror='alert(2)'>"#;
@@ -169,6 +173,11 @@ fn what_cannot_be_read_is_said_and_counts_for_nothing() {
     let text = page(&run(&["a"], &["c"], 1), &Unreadable);
     assert!(text.contains("read `frames`") && text.contains("&lt;b&gt;"));
     assert!(text.contains("No frame was delivered."), "half-read delays were used");
+    let mut run = run(&["a"], &["c"], 1);
+    run.damaged.push("d".to_owned());
+    let unread = rendered(&run, &Unreadable).unread;
+    assert_eq!(unread.len(), 3, "a summary, and two tables of the cell: {unread:?}");
+    assert!(unread[0].contains("d: its summary") && unread[1].contains("read `frames`"), "{unread:?}");
 }
 
 #[test]
