@@ -13,6 +13,7 @@ mod damage;
 mod errors;
 mod explain;
 mod processes;
+mod readme;
 mod real;
 mod replay;
 mod runs;
