@@ -58,18 +58,14 @@ pub(super) fn frames(rows: &[FrameRow]) -> Vec<Column> {
 pub(super) fn read_frames(part: &Part) -> Result<Vec<FrameRow>, TableProblem> {
     let (camera, cause) = (part.texts("camera")?, part.texts("cause")?);
     let (dropped_at, dropped_why) = (part.texts("dropped_at")?, part.texts("dropped_why")?);
-    let [frame, bytes, produced, at_relay, forwarded, delivered, shown] =
-        ["frame", "frame_bytes", "produced_us", "at_relay_us", "forwarded_us", "delivered_us", "shown_us"]
-            .map(|name| part.ints(name));
-    let [frame, bytes, produced] = [frame?, bytes?, produced?];
-    let [at_relay, forwarded, delivered, shown] = [at_relay?, forwarded?, delivered?, shown?];
-    let [needed, sent, parity, again] =
-        ["packets_needed", "packets_sent", "packets_parity", "packets_again"].map(|name| part.ints(name));
-    let [needed, sent, parity, again] = [needed?, sent?, parity?, again?];
-    let [lost, overflowed, in_outage, queue] =
-        ["packets_lost", "packets_overflowed", "packets_in_outage", "link_queue_us_max"]
-            .map(|name| part.ints(name));
-    let [lost, overflowed, in_outage, queue] = [lost?, overflowed?, in_outage?, queue?];
+    let (frame, bytes, produced) =
+        (part.ints("frame")?, part.ints("frame_bytes")?, part.ints("produced_us")?);
+    let (at_relay, forwarded) = (part.ints("at_relay_us")?, part.ints("forwarded_us")?);
+    let (delivered, shown) = (part.ints("delivered_us")?, part.ints("shown_us")?);
+    let (needed, sent) = (part.ints("packets_needed")?, part.ints("packets_sent")?);
+    let (parity, again) = (part.ints("packets_parity")?, part.ints("packets_again")?);
+    let (lost, overflowed) = (part.ints("packets_lost")?, part.ints("packets_overflowed")?);
+    let (in_outage, queue) = (part.ints("packets_in_outage")?, part.ints("link_queue_us_max")?);
     let row = |row| {
         Ok(FrameRow {
             camera: camera.get(row)?.to_owned(),
@@ -136,20 +132,13 @@ pub(super) fn read_freezes(part: &Part) -> Result<Vec<FreezeRow>, TableProblem> 
 
 pub(super) fn seconds(rows: &[SecondRow]) -> Vec<Column> {
     let int = |name, of: fn(&SecondRow) -> u64| Column::int(name, rows.iter().map(of));
-    let float = |name, of: fn(&SecondRow) -> f64| Column::float(name, rows.iter().map(of));
     let relay = |name, of: fn(RelaySecondRow) -> u64| {
         Column::maybe_int(name, rows.iter().map(|row| row.relay.map(of)))
     };
-    vec![
-        int("second", |row| row.second),
-        int("down_packets", |row| row.down.packets),
-        int("down_bytes", |row| row.down.bytes),
-        int("down_packets_lost", |row| row.down.lost),
-        float("down_queue_ms_max", |row| row.down.queue_ms_max),
-        int("up_packets", |row| row.up.packets),
-        int("up_bytes", |row| row.up.bytes),
-        int("up_packets_lost", |row| row.up.lost),
-        float("up_queue_ms_max", |row| row.up.queue_ms_max),
+    let mut columns = vec![int("second", |row| row.second)];
+    columns.extend(DOWN.columns(rows, |row| &row.down));
+    columns.extend(UP.columns(rows, |row| &row.up));
+    columns.extend([
         relay("window_bytes", |relay| relay.window_bytes),
         relay("in_flight_bytes", |relay| relay.in_flight_bytes),
         Column::maybe_float("rtt_ms", rows.iter().map(|row| row.relay.map(|relay| relay.rtt_ms))),
@@ -157,13 +146,14 @@ pub(super) fn seconds(rows: &[SecondRow]) -> Vec<Column> {
         relay("relay_queue_frames", |relay| relay.queue_frames),
         relay("packets_declared_lost", |relay| relay.declared_lost),
         int("commands", |row| row.commands),
-    ]
+    ]);
+    columns
 }
 
 /// Seconds without their cameras.
 pub(super) fn read_seconds(part: &Part) -> Result<Vec<SecondRow>, TableProblem> {
     let (second, commands) = (part.ints("second")?, part.ints("commands")?);
-    let (down, up) = (LinkColumns::down(part)?, LinkColumns::up(part)?);
+    let (down, up) = (DOWN.of(part)?, UP.of(part)?);
     let relay = RelayColumns::of(part)?;
     let row = |row| {
         Ok(SecondRow {
@@ -178,6 +168,44 @@ pub(super) fn read_seconds(part: &Part) -> Result<Vec<SecondRow>, TableProblem> 
     (0..part.rows()).map(row).collect()
 }
 
+/// What the columns of one direction are called.
+struct LinkNames {
+    packets: &'static str,
+    bytes: &'static str,
+    lost: &'static str,
+    queue: &'static str,
+}
+
+const DOWN: LinkNames = LinkNames {
+    packets: "down_packets",
+    bytes: "down_bytes",
+    lost: "down_packets_lost",
+    queue: "down_queue_ms_max",
+};
+const UP: LinkNames =
+    LinkNames { packets: "up_packets", bytes: "up_bytes", lost: "up_packets_lost", queue: "up_queue_ms_max" };
+
+impl LinkNames {
+    fn columns(&self, rows: &[SecondRow], link: fn(&SecondRow) -> &LinkSecondRow) -> [Column; 4] {
+        let links = || rows.iter().map(link);
+        [
+            Column::int(self.packets, links().map(|link| link.packets)),
+            Column::int(self.bytes, links().map(|link| link.bytes)),
+            Column::int(self.lost, links().map(|link| link.lost)),
+            Column::float(self.queue, links().map(|link| link.queue_ms_max)),
+        ]
+    }
+
+    fn of<'a>(&self, part: &'a Part) -> Result<LinkColumns<'a>, TableProblem> {
+        Ok(LinkColumns {
+            packets: part.ints(self.packets)?,
+            bytes: part.ints(self.bytes)?,
+            lost: part.ints(self.lost)?,
+            queue: part.floats(self.queue)?,
+        })
+    }
+}
+
 /// The columns of one direction.
 struct LinkColumns<'a> {
     packets: Ints<'a>,
@@ -186,25 +214,7 @@ struct LinkColumns<'a> {
     queue: Floats<'a>,
 }
 
-impl<'a> LinkColumns<'a> {
-    fn down(part: &'a Part) -> Result<Self, TableProblem> {
-        Ok(Self {
-            packets: part.ints("down_packets")?,
-            bytes: part.ints("down_bytes")?,
-            lost: part.ints("down_packets_lost")?,
-            queue: part.floats("down_queue_ms_max")?,
-        })
-    }
-
-    fn up(part: &'a Part) -> Result<Self, TableProblem> {
-        Ok(Self {
-            packets: part.ints("up_packets")?,
-            bytes: part.ints("up_bytes")?,
-            lost: part.ints("up_packets_lost")?,
-            queue: part.floats("up_queue_ms_max")?,
-        })
-    }
-
+impl LinkColumns<'_> {
     fn get(&self, row: usize) -> Result<LinkSecondRow, TableProblem> {
         Ok(LinkSecondRow {
             packets: self.packets.get(row)?,
