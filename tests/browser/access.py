@@ -15,14 +15,9 @@ It opens the page in headless Chromium, by check.py's means, and fails unless
   theme.
 """
 
-import argparse
 import base64
-import json
-import pathlib
-import sys
-import tempfile
 
-from check import Browser, expect
+from check import expect, on_page
 
 # Everything that the keyboard should come to, as far as it is to be seen. Of radio buttons one is.
 WORKABLE = """
@@ -235,37 +230,22 @@ def check_paper(browser, problems, pdf):
         pdf.write_bytes(data)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("page", type=pathlib.Path)
-    parser.add_argument("--chromium", default="chromium")
-    parser.add_argument("--pdf", type=pathlib.Path)
-    arguments = parser.parse_args()
-    url = arguments.page.resolve().as_uri()
-    problems = []
-    with tempfile.TemporaryDirectory() as profile:
-        browser = Browser(arguments.chromium, profile)
-        try:
-            for width, scheme in ((1280, "light"), (420, "dark")):
-                look(browser, width, scheme)
-                for check in (check_tab, check_keys, check_names):
-                    browser.open(url)
-                    found = []
-                    check(browser, found)
-                    problems += [f"{width} px: {text}" for text in found]
-            for scheme in ("light", "dark"):
-                look(browser, 1280, scheme)
-                browser.open(url)
-                check_contrast(browser, problems, scheme)
+def check(browser, url, problems, pdf):
+    for width, scheme in ((1280, "light"), (420, "dark")):
+        look(browser, width, scheme)
+        for one in (check_tab, check_keys, check_names):
             browser.open(url)
-            check_paper(browser, problems, arguments.pdf)
-        finally:
-            browser.close()
-    for problem in problems:
-        print(problem, file=sys.stderr)
+            found = []
+            one(browser, found)
+            problems += [f"{width} px: {text}" for text in found]
+    for scheme in ("light", "dark"):
+        look(browser, 1280, scheme)
+        browser.open(url)
+        check_contrast(browser, problems, scheme)
+    browser.open(url)
+    check_paper(browser, problems, pdf)
     print(f"keyboard, names, contrast, paper: {'ok' if not problems else f'{len(problems)} problems'}")
-    return 1 if problems else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    on_page("--pdf", check)

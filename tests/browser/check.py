@@ -233,42 +233,52 @@ def check_policy(browser, problems):
     expect(problems, refused == "connect-src", f"the policy refused {refused}")
 
 
-def main():
+def check_looks(browser, url, problems, screenshots):
+    """Wide and narrow, in light and in dark."""
+    for width, height in ((1280, 900), (420, 900)):
+        for scheme in ("light", "dark"):
+            where = f"{width} px, {scheme}"
+            browser.look(width, height, scheme)
+            browser.open(url)
+            loaded = browser.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+            if screenshots:
+                screenshots.mkdir(parents=True, exist_ok=True)
+                browser.screenshot(screenshots / f"report-{width}-{scheme}.png")
+            found = []
+            check_pickers(browser, found)
+            sideways = browser.evaluate(SCROLL)
+            expect(found, sideways <= 0, f"the page scrolls {sideways} px sideways")
+            found += complaints(browser, url)
+            problems += [f"{where}: {text}" for text in found]
+            print(f"{where}: {'ok' if not found else f'{len(found)} problems'}, open after {loaded:.0f} ms")
+
+
+def on_page(option, checks):
+    """Opens a browser for the page that the command line names, and has it checked by `checks`, which is given the browser, the
+    page, what is wrong so far, and the path behind `option`. Says what is wrong, and ends the program."""
     parser = argparse.ArgumentParser()
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--chromium", default="chromium")
-    parser.add_argument("--screenshots", type=pathlib.Path)
+    parser.add_argument(option, type=pathlib.Path, dest="into")
     arguments = parser.parse_args()
-    url = arguments.page.resolve().as_uri()
     problems = []
     with tempfile.TemporaryDirectory() as profile:
         browser = Browser(arguments.chromium, profile)
         try:
-            browser.call("DOM.enable")
-            check_first(browser, url, problems)
-            for width, height in ((1280, 900), (420, 900)):
-                for scheme in ("light", "dark"):
-                    where = f"{width} px, {scheme}"
-                    browser.look(width, height, scheme)
-                    browser.open(url)
-                    loaded = browser.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
-                    if arguments.screenshots:
-                        arguments.screenshots.mkdir(parents=True, exist_ok=True)
-                        browser.screenshot(arguments.screenshots / f"report-{width}-{scheme}.png")
-                    found = []
-                    check_pickers(browser, found)
-                    sideways = browser.evaluate(SCROLL)
-                    expect(found, sideways <= 0, f"the page scrolls {sideways} px sideways")
-                    found += complaints(browser, url)
-                    problems += [f"{where}: {text}" for text in found]
-                    print(f"{where}: {'ok' if not found else f'{len(found)} problems'}, open after {loaded:.0f} ms")
-            check_policy(browser, problems)
+            checks(browser, arguments.page.resolve().as_uri(), problems, arguments.into)
         finally:
             browser.close()
     for problem in problems:
         print(problem, file=sys.stderr)
-    return 1 if problems else 0
+    sys.exit(1 if problems else 0)
+
+
+def check(browser, url, problems, screenshots):
+    browser.call("DOM.enable")
+    check_first(browser, url, problems)
+    check_looks(browser, url, problems, screenshots)
+    check_policy(browser, problems)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    on_page("--screenshots", check)
