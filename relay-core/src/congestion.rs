@@ -35,6 +35,7 @@ mod copa;
 mod cubic;
 mod delay;
 mod gcc;
+mod loss_window;
 mod measures;
 mod nada;
 mod new_reno;

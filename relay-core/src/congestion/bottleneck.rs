@@ -30,6 +30,14 @@ pub(crate) struct Path {
     pub(crate) reports: bool,
 }
 
+impl Path {
+    /// A link that loses and delays nothing by chance, with feedback that is immediate.
+    pub(crate) const fn clear(bits_per_sec: u64, rtt: Span, queue_bytes: u64) -> Self {
+        let (loss_per_mille, jitter) = (0, Span::ZERO);
+        Self { bits_per_sec, rtt, queue_bytes, loss_per_mille, jitter, outage: false, reports: false }
+    }
+}
+
 /// What there is to send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source {
@@ -344,15 +352,7 @@ mod tests {
     use super::super::open::Open;
     use super::*;
 
-    const PATH: Path = Path {
-        bits_per_sec: 9_600_000,
-        rtt: Span::from_millis(100),
-        queue_bytes: 120_000,
-        loss_per_mille: 0,
-        jitter: Span::ZERO,
-        outage: false,
-        reports: false,
-    };
+    const PATH: Path = Path::clear(9_600_000, Span::from_millis(100), 120_000);
 
     #[test]
     fn a_flooded_link_carries_its_rate_and_its_queue_is_full() {

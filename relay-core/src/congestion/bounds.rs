@@ -110,15 +110,7 @@ pub(crate) fn bounds(kind: CongestionKind) -> Bounds {
 }
 
 /// 10 Mbit/s, 60 ms round trip, 300 ms of queue.
-const STEADY: Path = Path {
-    bits_per_sec: 10_000_000,
-    rtt: Span::from_millis(60),
-    queue_bytes: 375_000,
-    loss_per_mille: 0,
-    jitter: Span::ZERO,
-    outage: false,
-    reports: false,
-};
+const STEADY: Path = Path::clear(10_000_000, Span::from_millis(60), 375_000);
 /// 1.5 % random loss on 20 Mbit/s and 130 ms.
 const LOSSY: Path =
     Path { bits_per_sec: 20_000_000, rtt: Span::from_millis(130), loss_per_mille: 15, ..STEADY };

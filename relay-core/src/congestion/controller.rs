@@ -62,16 +62,16 @@ pub struct Lost {
 /// handshake): it does not panic, its window is between two packets and [`WINDOW_BYTES_MAX`], and its
 /// pacing rate, if it has one, is above zero.
 pub trait Controller: Send + std::fmt::Debug {
-    /// A packet was sent.
-    fn on_sent(&mut self, now: Time, sent: &Sent);
+    /// A packet was sent. Nothing to most laws that go by acknowledgements alone.
+    fn on_sent(&mut self, _now: Time, _sent: &Sent) {}
     /// A packet was acknowledged. Acknowledgements may come in any order.
     fn on_acked(&mut self, now: Time, acked: &Acked);
     /// A packet was declared lost; it may still be acknowledged later.
     fn on_lost(&mut self, now: Time, lost: &Lost);
     /// The network marked a packet sent at `sent_at` instead of dropping it (ECN).
     fn on_marked(&mut self, now: Time, sent_at: Time);
-    /// Time passes; called about every [`TICK`] while there is traffic.
-    fn on_tick(&mut self, now: Time);
+    /// Time passes; called about every [`TICK`] while there is traffic. Nothing to a law that packets drive.
+    fn on_tick(&mut self, _now: Time) {}
     /// The path is a new one; what was learnt of the old one is void. The law is as new, at its
     /// initial window; packets of the old path may still be acknowledged or declared lost.
     fn on_path_change(&mut self, now: Time);

@@ -19,17 +19,14 @@
 
 use units::{Span, Time};
 
-use super::controller::{Acked, Controller, Lost, Sent, Start, WINDOW_BYTES_MAX};
+use super::controller::{Acked, Controller, Lost, Start};
+use super::loss_window::LossWindow;
 use crate::pacer::PacingRate;
 
 /// The law's state.
 #[derive(Debug)]
 pub(crate) struct Cubic {
-    initial_window_bytes: u64,
-    packet_bytes: u64,
-    window_bytes: u64,
-    /// Window at which slow start ends.
-    threshold_bytes: u64,
+    window: LossWindow,
     /// What was sent up to here has had its say on the window; growth is reckoned from it.
     recovery_from: Option<Time>,
     /// Window before the last cut, in bytes.
@@ -72,10 +69,7 @@ impl SmoothedRtt {
 impl Cubic {
     pub(crate) fn new(start: &Start<'_>) -> Self {
         Self {
-            initial_window_bytes: start.initial_window_bytes,
-            packet_bytes: start.packet_bytes,
-            window_bytes: start.initial_window_bytes,
-            threshold_bytes: u64::MAX,
+            window: LossWindow::new(start),
             recovery_from: None,
             window_max: 0.0,
             k: 0.0,
@@ -84,24 +78,20 @@ impl Cubic {
         }
     }
 
-    fn window_bytes_min(&self) -> u64 {
-        WINDOW_PACKETS_MIN * self.packet_bytes
-    }
-
     fn in_recovery(&self, sent_at: Time) -> bool {
         self.recovery_from.is_some_and(|from| sent_at <= from)
     }
 
     /// The cubic, in bytes, `seconds` after the cut (RFC 9438 §4.2, equation 1).
     fn cubic_bytes(&self, seconds: f64) -> f64 {
-        let packet = self.packet_bytes as f64;
+        let packet = self.window.packet_bytes as f64;
         let past = seconds - self.k;
         (C * past * past * past + self.window_max / packet) * packet
     }
 
     /// What Reno with the same cut would have by now (RFC 9438 §4.3).
     fn reno_bytes(&self, seconds: f64, rtt: f64) -> f64 {
-        let packet = self.packet_bytes as f64;
+        let packet = self.window.packet_bytes as f64;
         let alpha = 3.0 * (1.0 - BETA) / (1.0 + BETA);
         (self.window_max / packet * BETA + alpha * seconds / rtt) * packet
     }
@@ -109,7 +99,7 @@ impl Cubic {
     /// Grows by what an acknowledgement is worth after slow start.
     fn avoid_congestion(&mut self, now: Time, rtt: Span) {
         let from = *self.recovery_from.get_or_insert_with(|| {
-            self.window_max = self.window_bytes as f64;
+            self.window_max = self.window.bytes as f64;
             self.k = 0.0;
             now
         });
@@ -117,18 +107,18 @@ impl Cubic {
         let rtt = rtt.max(RTT_MIN).as_secs_f64();
         let cubic = self.cubic_bytes(elapsed + rtt);
         let reno = self.reno_bytes(elapsed, rtt);
-        let window = self.window_bytes as f64;
+        let window = self.window.bytes as f64;
         let growth = if cubic < reno {
             (reno - window).max(0.0)
         } else if window < cubic {
-            (cubic - window) / window * self.packet_bytes as f64
+            (cubic - window) / window * self.window.packet_bytes as f64
         } else {
             0.0
         };
         // The conversion saturates, so that no stretch of time is too long.
         self.growth_bytes = self.growth_bytes.saturating_add(growth as u64);
-        if self.growth_bytes >= self.packet_bytes {
-            self.window_bytes += self.packet_bytes;
+        if self.growth_bytes >= self.window.packet_bytes {
+            self.window.bytes += self.window.packet_bytes;
             self.growth_bytes = 0;
         }
     }
@@ -138,36 +128,33 @@ impl Cubic {
             return;
         }
         self.recovery_from = Some(now);
-        let window = self.window_bytes as f64;
+        let window = self.window.bytes as f64;
         self.window_max = if window < self.window_max { window * (1.0 + BETA) / 2.0 } else { window };
-        self.window_bytes = ((window * BETA) as u64).max(self.window_bytes_min());
-        self.threshold_bytes = self.window_bytes;
-        self.k = libm::cbrt(self.window_max / self.packet_bytes as f64 * (1.0 - BETA) / C);
+        self.window.cut_to((window * BETA) as u64);
+        self.k = libm::cbrt(self.window_max / self.window.packet_bytes as f64 * (1.0 - BETA) / C);
         self.growth_bytes = (self.growth_bytes as f64 * BETA) as u64;
         if persistent {
             self.recovery_from = None;
-            self.window_max = self.window_bytes as f64;
-            self.threshold_bytes = ((self.window_max * BETA) as u64).max(self.window_bytes_min());
+            self.window_max = self.window.bytes as f64;
+            self.window.cut_to((self.window_max * BETA) as u64);
             self.growth_bytes = 0;
-            self.window_bytes = self.window_bytes_min();
+            self.window.bytes = self.window.min_bytes();
         }
     }
 }
 
 impl Controller for Cubic {
-    fn on_sent(&mut self, _now: Time, _sent: &Sent) {}
-
     fn on_acked(&mut self, now: Time, acked: &Acked) {
         let rtt = self.rtt.update(now, acked);
         if acked.app_limited_now || self.in_recovery(acked.sent_at) {
             return;
         }
-        if self.window_bytes < self.threshold_bytes {
-            self.window_bytes += acked.bytes;
+        if self.window.in_slow_start() {
+            self.window.bytes += acked.bytes;
         } else {
             self.avoid_congestion(now, rtt);
         }
-        self.window_bytes = self.window_bytes.min(WINDOW_BYTES_MAX);
+        self.window.hold();
     }
 
     fn on_lost(&mut self, now: Time, lost: &Lost) {
@@ -178,11 +165,8 @@ impl Controller for Cubic {
         self.on_congestion(now, sent_at, false);
     }
 
-    fn on_tick(&mut self, _now: Time) {}
-
     fn on_path_change(&mut self, _now: Time) {
-        self.window_bytes = self.initial_window_bytes.max(self.window_bytes_min());
-        self.threshold_bytes = u64::MAX;
+        self.window.restart();
         self.recovery_from = None;
         self.window_max = 0.0;
         self.k = 0.0;
@@ -191,12 +175,11 @@ impl Controller for Cubic {
     }
 
     fn on_packet_size(&mut self, packet_bytes: u64) {
-        self.packet_bytes = packet_bytes;
-        self.window_bytes = self.window_bytes.max(self.window_bytes_min());
+        self.window.resize(packet_bytes);
     }
 
     fn window_bytes(&self) -> u64 {
-        self.window_bytes
+        self.window.bytes
     }
 
     fn pacing(&self) -> Option<PacingRate> {
@@ -206,18 +189,13 @@ impl Controller for Cubic {
 
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
-const WINDOW_PACKETS_MIN: u64 = 2;
 /// Below this a round trip is no measure of anything.
 const RTT_MIN: Span = Span::from_micros(1);
 
 #[cfg(test)]
 mod tests {
-    use super::super::properties::{acked, lost, start};
+    use super::super::properties::{acked, lost, ms, start};
     use super::*;
-
-    fn ms(ms: u64) -> Time {
-        Time::ZERO + Span::from_millis(ms)
-    }
 
     #[test]
     fn a_cut_is_by_three_tenths_and_a_second_one_converges_faster() {

@@ -172,11 +172,8 @@ const MOMENTS_MAX: usize = 8192;
 
 #[cfg(test)]
 mod tests {
+    use super::super::properties::ms;
     use super::*;
-
-    fn ms(ms: u64) -> Time {
-        Time::ZERO + Span::from_millis(ms)
-    }
 
     fn sent(in_flight_bytes: u64, app_limited: bool) -> Sent {
         Sent { bytes: 1_000, in_flight_bytes, app_limited }

@@ -187,12 +187,8 @@ const CLOCK_BACK_MAX: Span = Span::from_secs(10);
 
 #[cfg(test)]
 mod tests {
-    use super::super::properties::acked;
+    use super::super::properties::{acked, ms};
     use super::*;
-
-    fn ms(ms: u64) -> Time {
-        Time::ZERO + Span::from_millis(ms)
-    }
 
     #[test]
     fn the_least_is_forgotten_after_ten_minutes() {

@@ -16,17 +16,14 @@
 
 use units::Time;
 
-use super::controller::{Acked, Controller, Lost, Sent, Start, WINDOW_BYTES_MAX};
+use super::controller::{Acked, Controller, Lost, Start};
+use super::loss_window::LossWindow;
 use crate::pacer::PacingRate;
 
 /// The law's state.
 #[derive(Debug)]
 pub(crate) struct NewReno {
-    initial_window_bytes: u64,
-    packet_bytes: u64,
-    window_bytes: u64,
-    /// Window at which slow start ends.
-    threshold_bytes: u64,
+    window: LossWindow,
     /// What was sent up to here has had its say on the window.
     recovery_from: Time,
     /// Acknowledged since the window last grew, after slow start.
@@ -35,18 +32,7 @@ pub(crate) struct NewReno {
 
 impl NewReno {
     pub(crate) fn new(start: &Start<'_>) -> Self {
-        Self {
-            initial_window_bytes: start.initial_window_bytes,
-            packet_bytes: start.packet_bytes,
-            window_bytes: start.initial_window_bytes,
-            threshold_bytes: u64::MAX,
-            recovery_from: start.now,
-            acked_bytes: 0,
-        }
-    }
-
-    fn window_bytes_min(&self) -> u64 {
-        WINDOW_PACKETS_MIN * self.packet_bytes
+        Self { window: LossWindow::new(start), recovery_from: start.now, acked_bytes: 0 }
     }
 
     /// Halves the window, once for everything sent before this moment.
@@ -55,35 +41,33 @@ impl NewReno {
             return;
         }
         self.recovery_from = now;
-        self.window_bytes = (self.window_bytes / 2).max(self.window_bytes_min());
-        self.threshold_bytes = self.window_bytes;
+        self.window.cut_to(self.window.bytes / 2);
         if persistent {
-            self.window_bytes = self.window_bytes_min();
+            self.window.bytes = self.window.min_bytes();
         }
     }
 }
 
 impl Controller for NewReno {
-    fn on_sent(&mut self, _now: Time, _sent: &Sent) {}
-
     fn on_acked(&mut self, _now: Time, acked: &Acked) {
         if acked.app_limited_now || acked.sent_at <= self.recovery_from {
             return;
         }
-        if self.window_bytes < self.threshold_bytes {
-            self.window_bytes += acked.bytes;
-            if self.window_bytes >= self.threshold_bytes {
+        let window = &mut self.window;
+        if window.in_slow_start() {
+            window.bytes += acked.bytes;
+            if !window.in_slow_start() {
                 // What goes beyond the threshold counts for congestion avoidance.
-                self.acked_bytes = self.window_bytes - self.threshold_bytes;
+                self.acked_bytes = window.bytes - window.threshold_bytes;
             }
         } else {
             self.acked_bytes += acked.bytes;
-            if self.acked_bytes >= self.window_bytes {
-                self.acked_bytes -= self.window_bytes;
-                self.window_bytes += self.packet_bytes;
+            if self.acked_bytes >= window.bytes {
+                self.acked_bytes -= window.bytes;
+                window.bytes += window.packet_bytes;
             }
         }
-        self.window_bytes = self.window_bytes.min(WINDOW_BYTES_MAX);
+        window.hold();
     }
 
     fn on_lost(&mut self, now: Time, lost: &Lost) {
@@ -94,22 +78,18 @@ impl Controller for NewReno {
         self.on_congestion(now, sent_at, false);
     }
 
-    fn on_tick(&mut self, _now: Time) {}
-
     fn on_path_change(&mut self, now: Time) {
-        self.window_bytes = self.initial_window_bytes.max(self.window_bytes_min());
-        self.threshold_bytes = u64::MAX;
+        self.window.restart();
         self.recovery_from = now;
         self.acked_bytes = 0;
     }
 
     fn on_packet_size(&mut self, packet_bytes: u64) {
-        self.packet_bytes = packet_bytes;
-        self.window_bytes = self.window_bytes.max(self.window_bytes_min());
+        self.window.resize(packet_bytes);
     }
 
     fn window_bytes(&self) -> u64 {
-        self.window_bytes
+        self.window.bytes
     }
 
     fn pacing(&self) -> Option<PacingRate> {
@@ -117,18 +97,13 @@ impl Controller for NewReno {
     }
 }
 
-const WINDOW_PACKETS_MIN: u64 = 2;
-
 #[cfg(test)]
 mod tests {
-    use units::Span;
-
-    use super::super::properties::{acked, lost, start};
+    use super::super::properties::{acked, lost, ms, start};
     use super::*;
 
     #[test]
     fn it_halves_once_for_a_round_trip_of_losses() {
-        let ms = |ms| Time::ZERO + Span::from_millis(ms);
         let mut law = NewReno::new(&start());
         law.on_lost(ms(100), &lost(ms(10)));
         assert_eq!(law.window_bytes(), 6_000);

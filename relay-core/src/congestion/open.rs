@@ -6,7 +6,7 @@
 
 use units::Time;
 
-use super::controller::{Acked, Controller, Lost, Sent, WINDOW_BYTES_MAX};
+use super::controller::{Acked, Controller, Lost, WINDOW_BYTES_MAX};
 use crate::pacer::PacingRate;
 
 /// The law that is none.
@@ -14,15 +14,11 @@ use crate::pacer::PacingRate;
 pub(crate) struct Open;
 
 impl Controller for Open {
-    fn on_sent(&mut self, _now: Time, _sent: &Sent) {}
-
     fn on_acked(&mut self, _now: Time, _acked: &Acked) {}
 
     fn on_lost(&mut self, _now: Time, _lost: &Lost) {}
 
     fn on_marked(&mut self, _now: Time, _sent_at: Time) {}
-
-    fn on_tick(&mut self, _now: Time) {}
 
     fn on_path_change(&mut self, _now: Time) {}
 

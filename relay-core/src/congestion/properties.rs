@@ -15,6 +15,11 @@ use super::controller::{Acked, Controller, Lost, Sent, Start, WINDOW_BYTES_MAX};
 use super::registry::{LAWS, tested};
 use crate::settings::{Congestion, CongestionFeedback, CongestionKind};
 
+/// So many milliseconds after the beginning.
+pub(crate) fn ms(ms: u64) -> Time {
+    Time::ZERO + Span::from_millis(ms)
+}
+
 /// What every test starts a law from: ten packets of 1200 bytes.
 pub(crate) fn start() -> Start<'static> {
     static SETTINGS: std::sync::LazyLock<Congestion> = std::sync::LazyLock::new(|| Congestion {
@@ -284,15 +289,7 @@ impl Rig {
         }
         self.law.on_packet_size(1_200);
         let rtts = bounds(self.kind).recovery_rtts;
-        let path = Path {
-            bits_per_sec: 10_000_000,
-            rtt: Span::from_millis(50),
-            queue_bytes: 125_000,
-            loss_per_mille: 0,
-            jitter: Span::ZERO,
-            outage: false,
-            reports: false,
-        };
+        let path = Path::clear(10_000_000, Span::from_millis(50), 125_000);
         let mut link = Bottleneck::new(self.now, self.law.as_mut(), path, Source::Backlog, 1);
         link.run(path.rtt * rtts);
         let run = link.run(path.rtt * 20);

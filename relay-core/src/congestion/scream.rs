@@ -311,22 +311,10 @@ const RTT_MAX: Span = Span::from_secs(1);
 #[cfg(test)]
 mod tests {
     use super::super::bottleneck::{Bottleneck, Path as Link, Source};
-    use super::super::properties::{acked, lost, start};
+    use super::super::properties::{acked, lost, ms, start};
     use super::*;
 
-    const THIN: Link = Link {
-        bits_per_sec: 2_500_000,
-        rtt: Span::from_millis(130),
-        queue_bytes: 937_500,
-        loss_per_mille: 0,
-        jitter: Span::ZERO,
-        outage: false,
-        reports: true,
-    };
-
-    fn ms(ms: u64) -> Time {
-        Time::ZERO + Span::from_millis(ms)
-    }
+    const THIN: Link = Link { reports: true, ..Link::clear(2_500_000, Span::from_millis(130), 937_500) };
 
     #[test]
     fn the_queue_of_a_backlog_climbs_above_the_least_target_and_not_above_the_largest() {

@@ -3,15 +3,7 @@ use crate::congestion::bottleneck::{Bottleneck, Path as Link, Source};
 use crate::congestion::properties::start;
 use crate::congestion::watch::Watch;
 
-const LINK: Link = Link {
-    bits_per_sec: 9_600_000,
-    rtt: Span::from_millis(60),
-    queue_bytes: 240_000,
-    loss_per_mille: 0,
-    jitter: Span::ZERO,
-    outage: false,
-    reports: false,
-};
+const LINK: Link = Link::clear(9_600_000, Span::from_millis(60), 240_000);
 /// Bytes a second.
 const LINK_RATE: f64 = 1_200_000.0;
 
