@@ -1,13 +1,15 @@
 //! `arcbench certs`, `relay`, `robot` and `operator`: the same core as processes on a real network.
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::path::Path;
 
 use bench::Workload;
 use realbench::process::{
     Joining, Note, Party as Parts, ProcessSummary, bind, new_token, read_access, read_token, run_operator,
     run_relay, run_robot, token_line,
 };
-use realbench::tls::{Certificates, Identity, write_new};
+use realbench::tls::{Certificates, Identity, Purpose, others_can_read, write_new};
 use realbench::{RealError, Stop, driver};
 use relay_core::{Access, Role, Token};
 use units::Span;
@@ -18,11 +20,16 @@ use crate::failure::Failure;
 use crate::new_file::{NewFolders, NewSet};
 use crate::{input, interrupt, output};
 
+mod never_joined;
+
+use never_joined::never_joined;
+
 /// Writes certificates, keys and tokens.
 pub(crate) fn certs(arguments: &Certs) -> Result<Exit, Failure> {
     interrupt::stop_at_once()?;
     let out = &arguments.out;
-    let set = Certificates::generate(&arguments.names).map_err(|error| usage(&error))?;
+    let names: Vec<String> = arguments.names.iter().map(|name| name.trim().to_owned()).collect();
+    let set = Certificates::generate(&names).map_err(|error| usage(&error))?;
     let _folders = NewFolders::create(out)?;
     let files = NewSet::begin(out)?;
     set.write(files.folder()).map_err(|error| usage(&error))?;
@@ -42,7 +49,7 @@ pub(crate) fn certs(arguments: &Certs) -> Result<Exit, Failure> {
 
 /// Runs the relay.
 pub(crate) fn relay(arguments: &RelayArguments) -> Result<Exit, Failure> {
-    let (party, _) = parts(&arguments.party)?;
+    let (party, _) = parts(&arguments.party, Purpose::Relay)?;
     let access = if let Some(path) = &arguments.party.token_file {
         read_access(path).map_err(|error| usage(&error))?
     } else {
@@ -51,7 +58,7 @@ pub(crate) fn relay(arguments: &RelayArguments) -> Result<Exit, Failure> {
         );
         Access::Anybody
     };
-    let socket = bind(arguments.listen).map_err(|error| usage(&error))?;
+    let socket = bind(arguments.listen).map_err(|error| not_bound(&error))?;
     if let Ok(address) = socket.local_addr() {
         output::note(&format!("relay: listening on {address}"));
     }
@@ -71,9 +78,12 @@ pub(crate) fn operator(arguments: &EndArguments) -> Result<Exit, Failure> {
 type Run = fn(UdpSocket, &Parts, Joining, &Stop, Note<'_>) -> Result<ProcessSummary, RealError>;
 
 fn end(arguments: &EndArguments, run: Run) -> Result<Exit, Failure> {
-    let (party, workload) = parts(&arguments.party)?;
+    let (party, workload) = parts(&arguments.party, Purpose::End)?;
     let token = match &arguments.party.token_file {
-        Some(path) => Some(read_token(path).map_err(|error| usage(&error))?),
+        Some(path) => {
+            warn_if_open("token", path);
+            Some(read_token(path).map_err(|error| usage(&error))?)
+        }
         None => None,
     };
     let relay = resolve(&arguments.relay)?;
@@ -95,7 +105,7 @@ fn end(arguments: &EndArguments, run: Run) -> Result<Exit, Failure> {
 }
 
 /// What all three need, and the workload that goes with the settings.
-fn parts(party: &Party) -> Result<(Parts, Workload), Failure> {
+fn parts(party: &Party, purpose: Purpose) -> Result<(Parts, Workload), Failure> {
     let selection = Selection {
         scenario: Some(party.scenario.clone().unwrap_or_else(|| DEFAULT_SCENARIO.to_owned())),
         settings: party.settings.clone().map(|name| vec![name]),
@@ -106,6 +116,8 @@ fn parts(party: &Party) -> Result<(Parts, Workload), Failure> {
     let cell =
         loaded.cells.first().ok_or_else(|| Failure::nothing_selected("the scenario has no settings"))?;
     let identity = Identity::read(&party.cert, &party.key, &party.ca).map_err(|error| usage(&error))?;
+    identity.check(purpose).map_err(|error| unfit(&error, &party.cert))?;
+    warn_if_open("key", &party.key);
     let offload = !party.no_offload;
     let made = Parts {
         settings: (*cell.settings).clone(),
@@ -152,11 +164,48 @@ fn finish(ran: Result<ProcessSummary, RealError>) -> Result<Exit, Failure> {
         Err(error @ RealError::OpenCongestion) => {
             Err(usage(&error).help("add --allow-open-congestion if nobody else uses the network"))
         }
-        Err(error @ RealError::NeverJoined { refused: 0 }) => Err(Failure::unexpected(format!("failed to {error}"))
-            .help("is the address right, and are the certificates of one authority?")),
-        Err(error @ RealError::NeverJoined { .. }) => Err(Failure::unexpected(format!("failed to {error}"))
-            .help("is the token that of this session and role, is nobody else in it, and are the certificates of one authority?")),
+        Err(RealError::NeverJoined(cause)) => Err(never_joined(&cause)),
         Err(error) => Err(Failure::unexpected(format!("failed to {error}"))),
+    }
+}
+
+/// A secret that everybody on the machine can read is none.
+fn warn_if_open(what: &str, path: &Path) {
+    if others_can_read(path) {
+        let path = path.display();
+        output::note(&format!(
+            "warning: everybody on this machine can read the {what} `{path}`: chmod 600 it"
+        ));
+    }
+}
+
+fn unfit(error: &RealError, cert: &Path) -> Failure {
+    let failure = Failure::usage(format!("failed to {error} (`{}`)", cert.display()));
+    match error {
+        RealError::Purpose { purpose: Purpose::Relay } => {
+            failure.help("--cert and --key are relay.pem and relay.key in what `arcbench certs` writes")
+        }
+        RealError::Purpose { purpose: Purpose::End } => {
+            failure.help("--cert and --key are robot.pem and robot.key, or those of the operator")
+        }
+        RealError::OutOfDate(_) => {
+            failure.help("is this machine's clock right? if it is, `arcbench certs` makes a new set")
+        }
+        _ => failure,
+    }
+}
+
+fn not_bound(error: &RealError) -> Failure {
+    let failure = usage(error);
+    let RealError::Listen { source, .. } = error else { return failure };
+    match source.kind() {
+        ErrorKind::AddrInUse => failure.help("another process has this port; `ss -lunp` shows which"),
+        ErrorKind::AddrNotAvailable => failure
+            .help("the address is not one of this machine's; 0.0.0.0:PORT or [::]:PORT takes all that are"),
+        ErrorKind::PermissionDenied => {
+            failure.help("ports below 1024 need CAP_NET_BIND_SERVICE; any other port needs nothing")
+        }
+        _ => failure,
     }
 }
 

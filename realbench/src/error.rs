@@ -1,6 +1,7 @@
 //! Why something in real mode could not be done.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use bench::End;
@@ -8,6 +9,8 @@ use bench::relay_core::SetupError;
 
 use crate::link::LinkError;
 use crate::net::NetError;
+use crate::process::NotJoined;
+use crate::tls::Purpose;
 
 /// Reads after "failed to".
 #[derive(Debug, thiserror::Error)]
@@ -37,18 +40,43 @@ pub enum RealError {
         /// Why it did not work.
         reason: String,
     },
+    /// A private key is not that of the certificate.
+    #[error("use the key `{key}`: it does not belong to the certificate `{certificate}`")]
+    KeyMismatch {
+        /// The key's file.
+        key: PathBuf,
+        /// The certificate's.
+        certificate: PathBuf,
+    },
+    /// A certificate is for the other side of a connection.
+    #[error("use the certificate: {}", purpose_differs(*purpose))]
+    Purpose {
+        /// What it would have to be for.
+        purpose: Purpose,
+    },
+    /// A certificate is not valid at this time.
+    #[error("use the certificate: {0}")]
+    OutOfDate(String),
+    /// A name for a certificate is none.
+    #[error("make a certificate for `{0}`: it is neither a DNS name nor an IP address")]
+    NoName(String),
+    /// No socket could be had at an address.
+    #[error("listen on {address}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
     /// The namespaces could not be made.
     #[error(transparent)]
     Net(#[from] NetError),
     /// The link between the ends could not be made, or ended.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// An end could not join its session in time.
-    #[error("join the session: {}", never_joined(*refused))]
-    NeverJoined {
-        /// Times that the relay refused.
-        refused: u64,
-    },
+    /// An end could not join its session in time, or has been told that it never will.
+    #[error("join the session: {0}")]
+    NeverJoined(Box<NotJoined>),
     /// No congestion control, on a network that others use.
     #[error(
         "run without congestion control on a real network: `open` takes whatever there is from everybody else"
@@ -81,10 +109,10 @@ impl RealError {
     }
 }
 
-fn never_joined(refused: u64) -> String {
-    match refused {
-        0 => "the relay does not answer".to_owned(),
-        times => format!("the relay refused {times} times"),
+fn purpose_differs(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Relay => "it is an end's, by its extended key usage, and no end takes it for a relay's",
+        Purpose::End => "it is a relay's, by its extended key usage, and no relay takes it for an end's",
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use bytes::Bytes;
 
 use crate::event::Role;
+use crate::refusal::Refusal;
 
 /// A secret by which an end shows that it may take its role in a session. Draw it at random, 16 bytes or more: its hash is
 /// a fast one, which protects nothing that can be guessed.
@@ -76,17 +77,22 @@ pub enum Access {
 }
 
 impl Access {
-    /// Whether an end with `token` (empty: none) may take `role` in `session`. Unknown sessions take as long as wrong
-    /// tokens.
-    pub(crate) fn admits(&self, session: u64, role: Role, token: &[u8]) -> bool {
+    /// Whether an end with `token` (empty: none) may take `role` in `session`, or why not. Unknown sessions take as long as
+    /// wrong tokens. Who shows the token of another session or role is told that it is one: it is no stranger.
+    pub(crate) fn judge(&self, session: u64, role: Role, token: &[u8]) -> Result<(), Refusal> {
         match self {
-            Self::Anybody => true,
+            Self::Anybody => Ok(()),
             Self::Tokens(tokens) => {
                 let shown = TokenHash::of(token);
                 let expected = tokens.get(&(session, role));
                 // The comparison is made in any case; a hash of nothing is nobody's.
                 let equal = shown == expected.copied().unwrap_or_else(|| TokenHash::of(b"nobody"));
-                equal && expected.is_some() && !token.is_empty()
+                if equal && expected.is_some() && !token.is_empty() {
+                    return Ok(());
+                }
+                // Over all of them, so that it takes as long whichever it is: less than a handshake costs.
+                let others = tokens.values().filter(|hash| **hash == shown).count();
+                Err(if others > 0 && !token.is_empty() { Refusal::OtherToken } else { Refusal::Token })
             }
         }
     }
@@ -104,13 +110,17 @@ mod tests {
     fn a_token_opens_its_own_session_and_role() {
         let token = Token::new(vec![7; 16]).unwrap();
         let access = Access::Tokens(BTreeMap::from([((1, Role::Robot), token.hash())]));
-        assert!(access.admits(1, Role::Robot, &[7; 16]));
-        assert!(!access.admits(1, Role::Operator, &[7; 16]));
-        assert!(!access.admits(2, Role::Robot, &[7; 16]));
-        assert!(!access.admits(1, Role::Robot, &[8; 16]));
-        assert!(!access.admits(1, Role::Robot, &[]));
-        assert!(!access.admits(2, Role::Robot, b"nobody"));
-        assert!(Access::Anybody.admits(9, Role::Robot, &[]));
+        assert_eq!(access.judge(1, Role::Robot, &[7; 16]), Ok(()));
+        for (session, role, token, why) in [
+            (1, Role::Operator, &[7; 16][..], Refusal::OtherToken),
+            (2, Role::Robot, &[7; 16], Refusal::OtherToken),
+            (1, Role::Robot, &[8; 16], Refusal::Token),
+            (1, Role::Robot, &[], Refusal::Token),
+            (2, Role::Robot, b"nobody", Refusal::Token),
+        ] {
+            assert_eq!(access.judge(session, role, token), Err(why), "{session} {role:?} {token:?}");
+        }
+        assert_eq!(Access::Anybody.judge(9, Role::Robot, &[]), Ok(()));
     }
 
     #[test]

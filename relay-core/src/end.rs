@@ -19,10 +19,13 @@ use crate::congestion::Gate;
 use crate::event::{Event, LeaveReason, Role};
 use crate::hop::Hop;
 use crate::host::{Host, Received};
-use crate::machine::Output;
+use crate::machine::{Output, RoundTrip, Totals};
 use crate::redial::Redial;
+use crate::refusal::{Refusal, TurnedAway};
 use crate::video::VideoQueue;
-use crate::wire::{CLOSE_GOING, Hello, Message, WELCOME_BYTES, Welcome, WelcomeStatus};
+use crate::wire::{
+    CLOSE_GOING, CLOSE_REPLACED, Hello, Malformed, Message, WELCOME_BYTES, Welcome, WelcomeStatus,
+};
 
 /// An end of a session, without what makes it a robot or an operator.
 pub(crate) struct End {
@@ -113,6 +116,16 @@ impl End {
 
     pub(crate) fn is_joined(&self) -> bool {
         self.state == State::Joined
+    }
+
+    /// Counts over all connections so far.
+    pub(crate) fn totals(&self) -> Totals {
+        self.host.totals()
+    }
+
+    /// Round-trip times to the relay, while the session is joined and once there is a measurement.
+    pub(crate) fn round_trip(&self) -> Option<RoundTrip> {
+        if self.is_joined() { self.hop()?.round_trip() } else { None }
     }
 
     /// Whether there is a new connection since the last call.
@@ -221,7 +234,7 @@ impl End {
         while let Some(event) = self.hop_mut().and_then(|hop| hop.conn.poll()) {
             match event {
                 QuinnEvent::Connected => self.say_hello(),
-                QuinnEvent::ConnectionLost { reason } => self.lost(now, leave_reason(&reason)),
+                QuinnEvent::ConnectionLost { reason } => self.connection_lost(now, &reason),
                 QuinnEvent::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     self.readable.push_back(Readable::Opened);
                 }
@@ -264,19 +277,39 @@ impl End {
             let _ = chunks.finalize();
         }
         hop.touch();
-        if !matches!(self.state, State::Dialling(_)) || self.welcome.len() < WELCOME_BYTES {
+        if !matches!(self.state, State::Dialling(_)) {
             return;
         }
-        match Welcome::decode(self.welcome.clone().freeze()) {
-            Ok(Welcome { status: WelcomeStatus::Joined }) => {
+        let why = match Welcome::read(&self.welcome) {
+            None => return,
+            Some(Ok(Welcome { status: WelcomeStatus::Joined })) => {
                 self.state = State::Joined;
                 self.redial.succeeded();
                 self.events.push_back(Event::Joined { role: self.role });
+                return;
             }
-            Ok(Welcome { status: WelcomeStatus::Refused }) | Err(_) => {
-                self.lost(now, LeaveReason::Refused);
-                self.hang_up(now);
-            }
+            Some(Ok(Welcome { status: WelcomeStatus::Refused(why) })) => why,
+            Some(Err(Malformed::Version)) => Refusal::Version,
+            Some(Err(_)) => Refusal::Protocol,
+        };
+        self.refused(now, TurnedAway::new(Some(self.role), self.dial.relay, why));
+        self.hang_up(now);
+    }
+
+    /// The connection is gone. With TLS 1.3 an end is connected before the relay has judged its certificate, so it may have
+    /// said its hello already when it is turned away.
+    fn connection_lost(&mut self, now: Time, reason: &ConnectionError) {
+        let away = TurnedAway::of(Some(self.role), self.dial.relay, reason);
+        match away.filter(|_| matches!(self.state, State::Dialling(_))) {
+            Some(away) => self.refused(now, away),
+            None => self.lost(now, leave_reason(reason)),
+        }
+    }
+
+    fn refused(&mut self, now: Time, away: TurnedAway) {
+        if matches!(self.state, State::Dialling(_) | State::Joined) {
+            self.events.push_back(Event::TurnedAway(Box::new(away)));
+            self.lost(now, LeaveReason::Refused);
         }
     }
 
@@ -288,7 +321,10 @@ impl End {
         if let Some(hop) = self.hop_mut() {
             hop.video.queue.clear();
         }
-        self.state = State::Down(self.redial.next(now));
+        self.state = State::Down(match reason {
+            LeaveReason::Replaced => self.redial.replaced(now),
+            _ => self.redial.next(now),
+        });
         self.events.push_back(Event::Left { role: self.role, reason });
     }
 }
@@ -297,13 +333,13 @@ impl End {
 /// each flight lost twice, takes less.
 const DIAL_WITHIN: Span = Span::from_secs(5);
 
-/// Opens a connection to the relay.
 /// Has the connection logged, where that is asked for.
 fn logged(params: &EndpointParams, dial: &Dial, mut line: Line) -> Line {
     params.log_quic(dial.relay, &mut line.transport);
     line
 }
 
+/// Opens a connection to the relay.
 fn connect(
     now: Time,
     host: &mut Host,
@@ -324,6 +360,9 @@ fn connect(
 pub(crate) fn leave_reason(reason: &ConnectionError) -> LeaveReason {
     match reason {
         ConnectionError::TimedOut => LeaveReason::TimedOut,
+        ConnectionError::ApplicationClosed(close) if close.error_code == VarInt::from_u32(CLOSE_REPLACED) => {
+            LeaveReason::Replaced
+        }
         ConnectionError::ConnectionClosed(_)
         | ConnectionError::ApplicationClosed(_)
         | ConnectionError::LocallyClosed

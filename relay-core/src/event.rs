@@ -5,6 +5,8 @@
 
 use units::Share;
 
+use crate::refusal::TurnedAway;
+
 /// A camera of the robot, numbered from 0 in the order of its workload; 0 is the main camera.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Camera(pub u8);
@@ -39,8 +41,10 @@ pub enum LeaveReason {
     Closed,
     /// Nothing was heard from it for the idle timeout.
     TimedOut,
-    /// It broke the protocol, or its session or role was refused.
+    /// It broke the protocol, or was not let into its session; why is in the [`Event::TurnedAway`] before.
     Refused,
+    /// Another end took its place, since it had fallen silent.
+    Replaced,
 }
 
 /// Where a frame was given up.
@@ -84,6 +88,8 @@ pub enum Event {
         /// Why.
         reason: LeaveReason,
     },
+    /// At the relay: a peer that had joined nothing was turned away. At an end: it was not let into its session.
+    TurnedAway(Box<TurnedAway>),
     /// At the relay: every needed byte of the frame has come from the robot.
     FrameAtRelay {
         /// Which frame.

@@ -4,6 +4,8 @@
 //! until window and pacer admit a packet, and only then is a datagram handed to quinn, one at a
 //! time. quinn's own datagram queue stays empty.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use quinn_proto::{Connection, ConnectionHandle, Transmit as QuinnTransmit};
 use units::{Span, Time};
@@ -12,7 +14,7 @@ use crate::arena::Arena;
 use crate::carried::{Carried, Handed};
 use crate::clock::Clock;
 use crate::congestion::{Gate, GateState, Held, TICK};
-use crate::machine::{Counters, Snapshot};
+use crate::machine::{Counters, RoundTrip, Snapshot, Totals};
 use crate::pacer::{Pacer, PacingRate};
 use crate::settings::Settings;
 use crate::video::{VideoQueue, VideoSender};
@@ -324,6 +326,35 @@ impl Hop {
         }
     }
 
+    /// What this connection adds to its machine's counts.
+    pub(crate) fn totals(&self) -> Totals {
+        let path = self.conn.stats().path;
+        let (_, app_packets_lost) = self.video.sent_log.judged();
+        Totals { packets_sent: path.sent_packets, packets_declared_lost: path.lost_packets, app_packets_lost }
+    }
+
+    /// Round-trip times, if one was measured.
+    pub(crate) fn round_trip(&self) -> Option<RoundTrip> {
+        let measured = self.conn.stats().frame_rx.acks > 0;
+        let min = self.conn.min_rtt();
+        measured.then(|| RoundTrip {
+            smoothed: self.conn.rtt().into(),
+            min: (min < FIRST_RTT).then(|| min.into()),
+        })
+    }
+
+    /// A number that grows with what the peer says, and with nothing else: only what it could encrypt counts.
+    pub(crate) fn heard(&self) -> u64 {
+        let frames = self.conn.stats().frame_rx;
+        frames.acks + frames.ping + frames.datagram + frames.stream
+    }
+
+    /// Has the peer show that it is there.
+    pub(crate) fn ping(&mut self) {
+        self.conn.ping();
+        self.touch();
+    }
+
     /// Bytes of UDP payload a second that the control law allows.
     pub(crate) fn allowed_per_sec(&self) -> Option<f64> {
         let state = self.gate.state();
@@ -340,5 +371,7 @@ impl Hop {
     }
 }
 
+/// What quinn takes for the round trip before it has measured one (RFC 9002 §6.2.2).
+const FIRST_RTT: Duration = Duration::from_millis(333);
 /// Most small datagrams waiting; they wait only before the handshake is done.
 const URGENT_MAX: usize = 64;

@@ -14,7 +14,7 @@ use crate::arena::Arena;
 use crate::carried::Carried;
 use crate::clock::Clock;
 use crate::hop::Hop;
-use crate::machine::Transmit;
+use crate::machine::{Totals, Transmit};
 
 /// What became of a received datagram.
 pub(crate) enum Received {
@@ -35,13 +35,23 @@ pub(crate) struct Host {
     hops: Vec<Option<Box<Hop>>>,
     /// Answers of the endpoint itself: retries, resets, version negotiation.
     answers: VecDeque<(QuinnTransmit, Bytes)>,
+    /// What connections counted that are gone.
+    past: Totals,
     /// The hop that is asked first, so that none is starved.
     turn: usize,
 }
 
 impl Host {
     pub(crate) fn new(endpoint: Endpoint, clock: Clock) -> Self {
-        Self { endpoint, clock, arena: Arena::default(), hops: Vec::new(), answers: VecDeque::new(), turn: 0 }
+        Self {
+            endpoint,
+            clock,
+            arena: Arena::default(),
+            hops: Vec::new(),
+            answers: VecDeque::new(),
+            past: Totals::default(),
+            turn: 0,
+        }
     }
 
     pub(crate) fn hop(&self, handle: ConnectionHandle) -> Option<&Hop> {
@@ -54,6 +64,15 @@ impl Host {
 
     pub(crate) fn hops_mut(&mut self) -> impl Iterator<Item = &mut Hop> {
         self.hops.iter_mut().filter_map(|slot| slot.as_deref_mut())
+    }
+
+    /// Counts over all connections so far.
+    pub(crate) fn totals(&self) -> Totals {
+        let mut totals = self.past;
+        for hop in self.hops.iter().flatten() {
+            totals += hop.totals();
+        }
+        totals
     }
 
     /// The handles of all hops, and of some that are gone.
@@ -154,6 +173,7 @@ impl Host {
                 }
             }
             if drained {
+                self.past += hop.totals();
                 *slot = None;
                 return Some(handle);
             }

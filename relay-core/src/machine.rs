@@ -79,6 +79,34 @@ pub struct Snapshot {
     pub counters: Counters,
 }
 
+/// Round-trip times of one connection, once there was one to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// Smoothed.
+    pub smoothed: Span,
+    /// The least. `None` while all were longer than 333 ms, since QUIC's estimator begins there.
+    pub min: Option<Span>,
+}
+
+/// Counts over all connections of a machine since it began, those that are gone included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// QUIC packets sent.
+    pub packets_sent: u64,
+    /// Packets that loss detection declared lost, rightly or not.
+    pub packets_declared_lost: u64,
+    /// Application datagrams that receivers' feedback reported as never arrived.
+    pub app_packets_lost: u64,
+}
+
+impl std::ops::AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.packets_sent += other.packets_sent;
+        self.packets_declared_lost += other.packets_declared_lost;
+        self.app_packets_lost += other.app_packets_lost;
+    }
+}
+
 /// Cumulative counts of one hop, as its sending side sees it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {

@@ -15,7 +15,7 @@ use crate::end::{End, Line, Readable};
 use crate::event::{DropPlace, DropReason, Event, FrameId, Role};
 use crate::fec::Codec;
 use crate::loss::ReceiverLog;
-use crate::machine::{Machine, Output, Snapshot};
+use crate::machine::{Machine, Output, RoundTrip, Snapshot, Totals};
 use crate::settings::Settings;
 use crate::streams::FrameStreams;
 use crate::video::{FrameReceiver, Limits, Outcome, VideoQueue, Whole};
@@ -120,6 +120,16 @@ impl Operator {
         let due = self.received.due();
         let pose_expected = self.pose_at + self.pose_interval + self.pose_interval / 4;
         if due == Time::MAX || pose_expected < due { due } else { pose_expected }
+    }
+
+    /// Counts over all connections so far.
+    pub fn totals(&self) -> Totals {
+        self.end.totals()
+    }
+
+    /// Round-trip times to the relay, while the session is joined and once there is a measurement.
+    pub fn round_trip(&self) -> Option<RoundTrip> {
+        self.end.round_trip()
     }
 
     /// Whether the session is joined.

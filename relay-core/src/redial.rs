@@ -27,6 +27,14 @@ impl Redial {
         now + Span::from_nanos(span - self.rng.next_u64() % (span / 4))
     }
 
+    /// Another end took this one's place at `now`: when to see whether it is free again. Not soon, since whoever took it
+    /// is at work.
+    pub(crate) fn replaced(&mut self, now: Time) -> Time {
+        now + Span::from_nanos(
+            AFTER_REPLACED.as_nanos() - self.rng.next_u64() % (AFTER_REPLACED.as_nanos() / 4),
+        )
+    }
+
     /// The session is joined, so that the next loss is a new one.
     pub(crate) fn succeeded(&mut self) {
         self.failures = 0;
@@ -35,6 +43,8 @@ impl Redial {
 
 const FIRST: Span = Span::from_millis(250);
 const LONGEST: Span = Span::from_secs(5);
+/// As long as the idle timeout.
+const AFTER_REPLACED: Span = Span::from_secs(30);
 const DOUBLINGS_MAX: u32 = 8;
 
 #[cfg(test)]
@@ -54,6 +64,8 @@ mod tests {
         }
         assert!(waits.iter().all(|wait| *wait <= LONGEST));
         assert!(waits[39] >= LONGEST - LONGEST / 4);
+        let long = redial.replaced(Time::ZERO).since(Time::ZERO);
+        assert!(long > LONGEST * 4 && long <= AFTER_REPLACED, "{long:?}");
         redial.succeeded();
         assert!(redial.next(Time::ZERO).since(Time::ZERO) <= FIRST);
     }

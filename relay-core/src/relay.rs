@@ -1,5 +1,6 @@
 //! The relay: pairs robots with operators, forwards frames one way and poses the other.
 
+mod admission;
 mod join;
 mod poses;
 mod session;
@@ -18,18 +19,15 @@ use crate::carried::Carried;
 use crate::clock::Clock;
 use crate::config::{self, EndpointParams, Listen};
 use crate::congestion::{Enforce, Gate};
-use crate::end::leave_reason;
 use crate::event::{DropPlace, DropReason, Event, LeaveReason, Role};
 use crate::hop::Hop;
 use crate::host::{Host, Received};
-use crate::machine::{Machine, Output, Snapshot};
-use crate::settings::{CongestionFeedback, DeliveryKind, LossMeasure, Settings};
+use crate::machine::{Machine, Output, RoundTrip, Snapshot, Totals};
+use crate::refusal::{Refusal, TurnedAway};
+use crate::settings::{DeliveryKind, LossMeasure, Settings};
 use crate::streams::StreamSender;
 use crate::video::{FrameBuffer, Limits, Progress, VideoQueue};
-use crate::wire::{
-    CLOSE_GOING, CLOSE_NOT_JOINED, Hello, Message, PoseBatch, ResizeRequest, VideoHeader, Welcome,
-    WelcomeStatus,
-};
+use crate::wire::{CLOSE_GOING, CLOSE_NOT_JOINED, Malformed, Message, PoseBatch, ResizeRequest, VideoHeader};
 
 use self::join::Joining;
 use self::session::Session;
@@ -88,8 +86,9 @@ impl Relay {
     }
 
     fn accept(&mut self, now: Time, incoming: Incoming) {
-        let mut answer = Vec::new();
+        let (mut answer, peer) = (Vec::new(), incoming.remote_address());
         if self.peers.len() >= PEERS_MAX {
+            self.note_turned_away(TurnedAway::new(None, peer, Refusal::ConnectionsFull));
             let transmit = self.host.endpoint.refuse(incoming, &mut answer);
             self.host.answer(transmit, &answer);
             return;
@@ -102,7 +101,7 @@ impl Relay {
         let mut server =
             ServerConfig::new(Arc::clone(&self.listen.crypto), Arc::clone(&self.listen.token_key));
         let mut transport = config::operator_hop(&self.settings, gate.factory());
-        self.params.log_quic(incoming.remote_address(), &mut transport);
+        self.params.log_quic(peer, &mut transport);
         server.transport_config(Arc::new(transport));
         server.time_source(Arc::new(config::NoCalendar));
         let instant = self.host.clock.instant(now);
@@ -121,6 +120,7 @@ impl Relay {
                 self.peers.insert(handle.0, Peer { stage, since: now, streams });
             }
             Err(error) => {
+                self.handshake_failed(peer, &error.cause);
                 if let Some(transmit) = error.response {
                     self.host.answer(transmit, &answer);
                 }
@@ -132,7 +132,7 @@ impl Relay {
     fn serve(&mut self, now: Time, handle: ConnectionHandle) {
         while let Some(event) = self.host.hop_mut(handle).and_then(|hop| hop.conn.poll()) {
             match event {
-                QuinnEvent::ConnectionLost { reason } => self.leave(handle, leave_reason(&reason)),
+                QuinnEvent::ConnectionLost { reason } => self.connection_lost(handle, &reason),
                 QuinnEvent::Stream(StreamEvent::Opened { dir: Dir::Bi } | StreamEvent::Readable { .. }) => {
                     self.read_hello(now, handle);
                 }
@@ -277,57 +277,14 @@ impl Relay {
         let Some(hop) = self.host.hop_mut(handle) else { return };
         hop.touch();
         let Some(read) = joining.read(&mut hop.conn) else { return };
-        if let Ok(hello) = read {
-            self.admit(now, handle, hello);
-        } else {
-            self.malformed(handle);
-            self.turn_away(handle);
+        match read {
+            Ok(hello) => self.admit(now, handle, hello),
+            Err(error) => {
+                self.malformed(handle);
+                let why = if error == Malformed::Version { Refusal::Version } else { Refusal::Hello };
+                self.turn_away(handle, None, why);
+            }
         }
-    }
-
-    /// Puts a peer into its session, if there is room in it.
-    fn admit(&mut self, now: Time, handle: ConnectionHandle, hello: Hello) {
-        let room = self.sessions.contains_key(&hello.session) || self.sessions.len() < SESSIONS_MAX;
-        let Hello { role, session: id, token } = hello;
-        let admitted = room
-            && self.listen.access.admits(id, role, &token)
-            && self.sessions.entry(id).or_insert_with(|| Session::new(&self.settings)).join(role, handle);
-        if !admitted {
-            return self.turn_away(handle);
-        }
-        self.answer_hello(handle, WelcomeStatus::Joined);
-        if let Some(peer) = self.peers.get_mut(&handle.0) {
-            peer.stage = Stage::Member { session: id, role };
-        }
-        let congestion = &self.settings.congestion;
-        let datagrams = self.settings.delivery.kind == DeliveryKind::Datagram;
-        if role == Role::Operator
-            && datagrams
-            && congestion.feedback == CongestionFeedback::App
-            && let Some(hop) = self.host.hop_mut(handle)
-        {
-            hop.drive_by_app(now);
-        }
-        if role == Role::Robot {
-            // A robot that comes again counts its frames from the start.
-            self.sessions.get_mut(&id).expect("just joined").restart(&self.settings);
-        }
-        self.events.push_back(Event::Joined { role });
-    }
-
-    fn turn_away(&mut self, handle: ConnectionHandle) {
-        self.answer_hello(handle, WelcomeStatus::Refused);
-        if let Some(peer) = self.peers.get_mut(&handle.0) {
-            peer.stage = Stage::Leaving;
-        }
-    }
-
-    fn answer_hello(&mut self, handle: ConnectionHandle, status: WelcomeStatus) {
-        let Some(Peer { stage: Stage::Joining(joining), .. }) = self.peers.get(&handle.0) else { return };
-        let (Some(stream), Some(hop)) = (joining.stream(), self.host.hop_mut(handle)) else { return };
-        let _ = hop.conn.send_stream(stream).write(&Welcome { status }.encode());
-        let _ = hop.conn.send_stream(stream).finish();
-        hop.touch();
     }
 
     fn leave(&mut self, handle: ConnectionHandle, reason: LeaveReason) {
@@ -351,6 +308,10 @@ impl Relay {
             if peer.join_by().is_some_and(|by| now >= by)
                 && let Some(hop) = self.host.hop_mut(ConnectionHandle(*handle))
             {
+                if matches!(peer.stage, Stage::Joining(_)) {
+                    let away = TurnedAway::new(None, hop.conn.remote_address(), Refusal::NoHello);
+                    self.events.push_back(Event::TurnedAway(Box::new(away)));
+                }
                 peer.stage = Stage::Closed;
                 hop.conn.close(instant, VarInt::from_u32(CLOSE_NOT_JOINED), Bytes::new());
                 hop.touch();
@@ -435,6 +396,18 @@ impl Machine for Relay {
 }
 
 impl Relay {
+    /// Counts over all connections so far, those of robots and those in no session too.
+    pub fn totals(&self) -> Totals {
+        self.host.totals()
+    }
+
+    /// Round-trip times to the operator whose are the longest, of those that are in a session and have been measured.
+    pub fn round_trip(&self) -> Option<RoundTrip> {
+        let operators = self.sessions.values().filter_map(|session| session.operator);
+        let measured = operators.filter_map(|operator| self.host.hop(operator)?.round_trip());
+        measured.max_by_key(|round_trip| round_trip.smoothed)
+    }
+
     /// Closes every connection, telling the peers.
     pub fn close(&mut self, now: Time) {
         let instant = self.host.clock.instant(now);
@@ -449,7 +422,5 @@ impl Relay {
 const JOIN_WITHIN: Span = Span::from_secs(10);
 /// Connections at once; more are refused.
 const PEERS_MAX: usize = 256;
-/// Sessions at once; hellos for more are refused.
-const SESSIONS_MAX: usize = 128;
 /// With more frames waiting than this, frames do not grow.
 const FRAMES_WAITING: u64 = 3;

@@ -11,7 +11,7 @@ use crate::config::{self, Dial, EndpointParams, SetupError};
 use crate::congestion::{Enforce, Gate};
 use crate::end::{End, Line};
 use crate::event::{DropPlace, DropReason, Event, FrameId, Role};
-use crate::machine::{Machine, Output, Snapshot};
+use crate::machine::{Machine, Output, RoundTrip, Snapshot, Totals};
 use crate::settings::{Congestion, CongestionKind, Settings};
 use crate::video::{FrameBuffer, Limits, VideoQueue};
 use crate::wire::{CAMERAS_MAX, FRAME_BYTES_MAX, Message, PoseBatch};
@@ -74,6 +74,16 @@ impl Robot {
                 reason: DropReason::NoPeer,
             }),
         }
+    }
+
+    /// Counts over all connections so far.
+    pub fn totals(&self) -> Totals {
+        self.end.totals()
+    }
+
+    /// Round-trip times to the relay, while the session is joined and once there is a measurement.
+    pub fn round_trip(&self) -> Option<RoundTrip> {
+        self.end.round_trip()
     }
 
     /// Whether the session is joined.

@@ -14,7 +14,7 @@ mod video;
 
 pub(crate) use feedback::{Arrival, Feedback, SeqRange};
 pub(crate) use hello::{
-    CLOSE_GOING, CLOSE_NOT_JOINED, HELLO_BYTES, Hello, WELCOME_BYTES, Welcome, WelcomeStatus,
+    CLOSE_GOING, CLOSE_NOT_JOINED, CLOSE_REPLACED, HELLO_BYTES, Hello, WELCOME_BYTES, Welcome, WelcomeStatus,
 };
 pub(crate) use parity::{SYMBOL_HEAD_BYTES, WINDOW_PARITY_BYTES, WindowParity};
 pub(crate) use pose::{PoseBatch, PoseEntry};

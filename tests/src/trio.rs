@@ -1,5 +1,6 @@
 //! Robot, relay and operator on a wire of the test's own: every datagram takes one millisecond
-//! unless the test says otherwise. For step-list tests of the relay core without link models.
+//! unless the test says otherwise. For step-list tests of the relay core without link models. Further robots can come, by
+//! whom the relay is asked for places that are taken, and for more than it has.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -37,6 +38,22 @@ struct Flying {
 
 type Wire = Box<dyn FnMut(End, End, &[u8]) -> Fate>;
 
+/// Where a datagram is from or for: one of the three, or a further robot by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    End(End),
+    Rival(usize),
+}
+
+/// A robot besides the one that the three are.
+pub struct Rival {
+    /// The machine.
+    pub robot: Robot,
+    /// What it said, with when.
+    pub events: Vec<(Time, Event)>,
+    wake: Time,
+}
+
 /// The three machines and what happened to them.
 pub struct Trio {
     /// Where time stands.
@@ -49,6 +66,9 @@ pub struct Trio {
     pub operator: Operator,
     /// Everything the machines said, with when.
     pub events: Vec<(Time, End, Event)>,
+    /// Robots that came later. The test's wire is not theirs: they always get through.
+    pub rivals: Vec<Rival>,
+    settings: Settings,
     wire: Wire,
     flying: VecDeque<Flying>,
     wake: [Time; 3],
@@ -68,13 +88,6 @@ impl Trio {
     /// # Panics
     /// If the settings cannot be used.
     pub fn guarded(settings: &Settings, access: Access, token: Option<&Token>) -> Self {
-        let dial = |session| Dial {
-            relay: address(End::Relay),
-            server_name: "relay".to_owned(),
-            crypto: Arc::new(NullClientConfig),
-            session,
-            token: token.cloned(),
-        };
         let listen = Listen {
             crypto: Arc::new(NullServerConfig),
             token_key: Arc::new(NullTokenKey::new(&[9; 32])),
@@ -83,18 +96,37 @@ impl Trio {
         let now = Time::ZERO;
         let mut trio = Self {
             now,
-            robot: Robot::new(now, &params(1), dial(7), settings).expect("the address can be dialled"),
+            robot: Robot::new(now, &params(1), dial(SESSION, token), settings)
+                .expect("the address can be dialled"),
             relay: Relay::new(&params(2), listen, settings),
-            operator: Operator::new(now, &params(3), dial(7), settings).expect("the address can be dialled"),
+            operator: Operator::new(now, &params(3), dial(SESSION, token), settings)
+                .expect("the address can be dialled"),
             events: Vec::new(),
+            rivals: Vec::new(),
+            settings: settings.clone(),
             wire: Box::new(|_, _, _| Fate::Arrive),
             flying: VecDeque::new(),
             wake: [Time::MAX; 3],
         };
         for end in ENDS {
-            trio.drain(end);
+            trio.drain(Who::End(end));
         }
         trio
+    }
+
+    /// Another robot dials, for the place in `session` with `token`. Its number among the rivals.
+    ///
+    /// # Panics
+    /// If there are thousands of them.
+    pub fn add_rival(&mut self, session: u64, token: Option<&Token>) -> usize {
+        let number = self.rivals.len();
+        let mut params = params(10);
+        params.seed[1..3].copy_from_slice(&u16::try_from(number).expect("not so many").to_be_bytes());
+        let robot = Robot::new(self.now, &params, dial(session, token), &self.settings);
+        let robot = robot.expect("the address can be dialled");
+        self.rivals.push(Rival { robot, events: Vec::new(), wake: Time::MAX });
+        self.drain(Who::Rival(number));
+        number
     }
 
     /// Three machines in one session, a second later.
@@ -113,18 +145,18 @@ impl Trio {
     pub fn frame(&mut self, camera: u8, number: u32, bytes: usize) {
         let frame = FrameId { camera: Camera(camera), number };
         self.robot.handle_frame(self.now, frame, Bytes::from(vec![camera; bytes]));
-        self.drain(End::Robot);
+        self.drain(Who::End(End::Robot));
     }
 
     /// The operator's headset hands over a pose.
     pub fn pose(&mut self, pose: u32) {
         self.operator.handle_pose(self.now, pose, Bytes::from_static(&[5; 64]));
-        self.drain(End::Operator);
+        self.drain(Who::End(End::Operator));
     }
 
     /// A datagram reaches `to` from `from`'s address that `from` never sent.
     pub fn inject(&mut self, from: End, to: End, bytes: &[u8]) {
-        self.deliver(to, address(from), bytes);
+        self.deliver(Who::End(to), address(from), bytes);
     }
 
     /// Lets `span` pass.
@@ -135,7 +167,8 @@ impl Trio {
         let end = self.now + span;
         loop {
             let arrival = self.flying.iter().map(|flying| flying.at).min().unwrap_or(Time::MAX);
-            let wake = self.wake.iter().copied().min().unwrap_or(Time::MAX);
+            let rivals = self.rivals.iter().map(|rival| rival.wake);
+            let wake = self.wake.iter().copied().chain(rivals).min().unwrap_or(Time::MAX);
             let next = arrival.min(wake);
             if next > end {
                 break;
@@ -144,11 +177,12 @@ impl Trio {
             if arrival <= wake {
                 let index = self.flying.iter().position(|flying| flying.at == arrival);
                 let flying = self.flying.remove(index.expect("it was found above")).expect("it is there");
-                if let Some(to) = ENDS.into_iter().find(|end| address(*end) == flying.to) {
+                if let Some(to) = self.find(flying.to) {
                     self.deliver(to, flying.from, &flying.bytes);
                 }
             } else {
-                let due = ENDS.into_iter().find(|end| self.wake[slot(*end)] == wake).expect("one is due");
+                let mut all = self.all();
+                let due = all.find(|who| self.wake_of(*who) == wake).expect("one is due");
                 self.machine(due).handle_timeout(next);
                 self.drain(due);
             }
@@ -179,51 +213,80 @@ impl Trio {
         self.events.iter().filter_map(of).collect()
     }
 
-    fn deliver(&mut self, to: End, from: SocketAddr, bytes: &[u8]) {
+    /// Who is at this address.
+    fn find(&self, at: SocketAddr) -> Option<Who> {
+        self.all().find(|who| address_of(*who) == at)
+    }
+
+    fn all(&self) -> impl Iterator<Item = Who> + use<> {
+        ENDS.into_iter().map(Who::End).chain((0..self.rivals.len()).map(Who::Rival))
+    }
+
+    fn wake_of(&self, who: Who) -> Time {
+        match who {
+            Who::End(end) => self.wake[slot(end)],
+            Who::Rival(number) => self.rivals[number].wake,
+        }
+    }
+
+    fn deliver(&mut self, to: Who, from: SocketAddr, bytes: &[u8]) {
         let now = self.now;
         self.machine(to).handle_datagram(now, from, 0, BytesMut::from(bytes));
         self.drain(to);
     }
 
-    fn machine(&mut self, end: End) -> &mut dyn Machine {
-        match end {
-            End::Robot => &mut self.robot,
-            End::Relay => &mut self.relay,
-            End::Operator => &mut self.operator,
+    fn machine(&mut self, who: Who) -> &mut dyn Machine {
+        match who {
+            Who::End(End::Robot) => &mut self.robot,
+            Who::End(End::Relay) => &mut self.relay,
+            Who::End(End::Operator) => &mut self.operator,
+            Who::Rival(number) => &mut self.rivals[number].robot,
         }
     }
 
-    fn drain(&mut self, end: End) {
+    fn drain(&mut self, who: Who) {
         let now = self.now;
         let mut buffer = Vec::new();
         for _ in 0..OUTPUTS_MAX {
-            match self.machine(end).poll_output(now, &mut buffer) {
+            match self.machine(who).poll_output(now, &mut buffer) {
                 Output::Wait(at) => {
-                    self.wake[slot(end)] = at;
+                    match who {
+                        Who::End(end) => self.wake[slot(end)] = at,
+                        Who::Rival(number) => self.rivals[number].wake = at,
+                    }
                     return;
                 }
-                Output::Event(event) => self.events.push((now, end, event)),
+                Output::Event(event) => match who {
+                    Who::End(end) => self.events.push((now, end, event)),
+                    Who::Rival(number) => self.rivals[number].events.push((now, event)),
+                },
                 Output::Transmit(transmit) => {
-                    let Some(to) = ENDS.into_iter().find(|end| address(*end) == transmit.to) else {
-                        continue;
-                    };
-                    self.send(end, to, &buffer[..transmit.bytes]);
+                    let Some(to) = self.find(transmit.to) else { continue };
+                    self.send(who, to, &buffer[..transmit.bytes]);
                 }
             }
         }
-        panic!("{end:?} does not come to rest");
+        panic!("{who:?} does not come to rest");
     }
 
-    fn send(&mut self, from: End, to: End, bytes: &[u8]) {
-        let (after, bytes) = match (self.wire)(from, to, bytes) {
+    fn send(&mut self, from: Who, to: Who, bytes: &[u8]) {
+        let fate = match (from, to) {
+            (Who::End(from), Who::End(to)) => (self.wire)(from, to, bytes),
+            _ => Fate::Arrive,
+        };
+        let (after, bytes) = match fate {
             Fate::Lose => return,
             Fate::Arrive => (Span::from_millis(1), bytes.to_vec()),
             Fate::Late(span) => (span, bytes.to_vec()),
             Fate::Replace(bytes) => (Span::from_millis(1), bytes),
         };
-        self.flying.push_back(Flying { at: self.now + after, from: address(from), to: address(to), bytes });
+        let (from, to) = (address_of(from), address_of(to));
+        self.flying.push_back(Flying { at: self.now + after, from, to, bytes });
     }
 }
+
+/// The session of the three.
+pub const SESSION: u64 = 7;
 
 const ENDS: [End; 3] = [End::Robot, End::Relay, End::Operator];
 
@@ -235,6 +298,23 @@ const fn slot(end: End) -> usize {
         End::Robot => 0,
         End::Relay => 1,
         End::Operator => 2,
+    }
+}
+
+fn address_of(who: Who) -> SocketAddr {
+    match who {
+        Who::End(end) => address(end),
+        Who::Rival(number) => (Ipv4Addr::new(10, 0, 1 + (number >> 8) as u8, number as u8), 4433).into(),
+    }
+}
+
+fn dial(session: u64, token: Option<&Token>) -> Dial {
+    Dial {
+        relay: address(End::Relay),
+        server_name: "relay".to_owned(),
+        crypto: Arc::new(NullClientConfig),
+        session,
+        token: token.cloned(),
     }
 }
 

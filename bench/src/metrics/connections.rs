@@ -92,6 +92,7 @@ impl ConnectionRecord {
                 "the {name}'s end never joined: {} at {}",
                 match reason {
                     LeaveReason::Refused => "it was refused",
+                    LeaveReason::Replaced => "another took its place",
                     LeaveReason::TimedOut => "its connection attempt timed out",
                     LeaveReason::Closed => "its connection attempt was ended",
                 },

@@ -69,6 +69,13 @@ impl Log {
                     format_args!(r#""at":"{at}","event":"left","role":"{role}","reason":"{reason}""#),
                 );
             }
+            Event::TurnedAway(ref away) => {
+                let (role, why) = (away.role.map_or("unknown", role_name), away.why.name());
+                self.line(
+                    now,
+                    format_args!(r#""at":"{at}","event":"turned-away","role":"{role}","why":"{why}""#),
+                );
+            }
             Event::FrameAtRelay { frame } => self.frame(now, at, "frame-at-relay", frame, format_args!("")),
             Event::FrameForwarded { frame, packets, bytes } => {
                 let rest = format_args!(r#","packets":{packets},"bytes":{bytes}"#);
@@ -257,6 +264,7 @@ fn leave_name(reason: LeaveReason) -> &'static str {
         LeaveReason::Closed => "closed",
         LeaveReason::TimedOut => "timed-out",
         LeaveReason::Refused => "refused",
+        LeaveReason::Replaced => "replaced",
     }
 }
 

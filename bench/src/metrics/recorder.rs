@@ -134,7 +134,7 @@ impl Recorder {
                 self.connections.event(now, end, event);
                 true
             }
-            Event::FrameSizeAsked { .. } => true,
+            Event::FrameSizeAsked { .. } | Event::TurnedAway(_) => true,
             Event::FrameAtRelay { frame } => self.frame_at_relay(now, frame),
             Event::FrameForwarded { frame, packets, .. } => {
                 self.camera(frame).is_some_and(|c| c.forwarded(now, frame, packets))

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use netmodel::Verdict;
 use proptest::prelude::*;
 use relay_core::{
-    Camera, Carried, DropPlace, DropReason, Event, FrameId, LeaveReason, PartKind, Role, Snapshot, VideoPart,
+    Camera, Carried, DropPlace, DropReason, Event, FrameId, LeaveReason, PartKind, Refusal, Role, Snapshot,
+    TurnedAway, VideoPart,
 };
 use units::{Share, Size, Span, Time};
 
@@ -408,6 +409,13 @@ fn the_log_has_a_line_of_json_for_everything() {
     r.packet_sent(ms(14), Hop::Operator, Direction::Up, 3, 100, Verdict::Accepted, &pose);
     for event in [
         Event::Left { role: Role::Operator, reason: LeaveReason::TimedOut },
+        Event::TurnedAway(Box::new(TurnedAway {
+            role: None,
+            peer: ([10, 0, 0, 9], 4433).into(),
+            why: Refusal::PeerUntrusted,
+            alert: Some(48),
+            detail: "\"quoted\"".into(),
+        })),
         Event::FrameAtRelay { frame: id(0, 0) },
         Event::FrameForwarded { frame: id(0, 0), packets: 1, bytes: 1100 },
         Event::FrameDropped { frame: id(7, 0), place: DropPlace::Operator, reason: DropReason::NoPeer },
@@ -421,7 +429,7 @@ fn the_log_has_a_line_of_json_for_everything() {
     assert!(r.finish(ms(5000)).log_error.is_none());
     let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
     let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-    assert_eq!(lines.len(), 16);
+    assert_eq!(lines.len(), 17);
     let start = r#"{"format":"arcbench.events","version":1}
 {"t_us":-999999.999,"at":"relay","event":"joined","role":"robot"}
 "#;
@@ -435,7 +443,9 @@ fn the_log_has_a_line_of_json_for_everything() {
     assert_eq!(lines[3]["verdict"], "queue-full");
     assert_eq!((lines[4]["queued_us"].as_f64(), lines[4]["corrupted"].as_bool()), (Some(1.5), Some(true)));
     assert_eq!(lines[5]["pacing_bit_s"], serde_json::Value::Null);
-    assert_eq!(lines[10]["camera"], "camera-7");
+    assert_eq!((&lines[8]["event"], &lines[8]["role"]), (&"turned-away".into(), &"unknown".into()));
+    assert_eq!(lines[8]["why"], "peer-untrusted");
+    assert_eq!(lines[11]["camera"], "camera-7");
 }
 
 #[test]

@@ -64,6 +64,10 @@ impl Trace {
             Event::Left { role, reason } => {
                 self.record(LEFT, role_code(role), u32::from(end) << 8 | reason as u32, at);
             }
+            Event::TurnedAway(ref away) => {
+                let role = away.role.map_or(ROLE_UNKNOWN, role_code);
+                self.record(TURNED_AWAY, role, u32::from(end) << 8 | away.why as u32, at);
+            }
             Event::FrameAtRelay { frame } => self.frame(FRAME_AT_RELAY, frame, now),
             Event::FrameForwarded { frame, packets, bytes } => {
                 self.frame(FRAME_FORWARDED, frame, now);
@@ -120,6 +124,8 @@ fn role_code(role: Role) -> u32 {
     role as u32
 }
 
+/// In place of a role's code.
+const ROLE_UNKNOWN: u32 = 0xff;
 const RECORD_BYTES: usize = 16;
 const BUFFER_BYTES: usize = 32 * 1024;
 const DETAIL_MAX: u32 = 0x00ff_ffff;
@@ -140,6 +146,7 @@ const COMMAND_EXECUTED: u8 = 0x89;
 const COMMAND_STALE: u8 = 0x8a;
 const END: u8 = 0x8b;
 const FRAME_SIZE_ASKED: u8 = 0x8c;
+const TURNED_AWAY: u8 = 0x8d;
 /// Leaves room for the link number.
 const PACKET_DROPPED: u8 = 0x90;
 /// Belongs to the record before it.

@@ -14,7 +14,7 @@ pub(crate) struct Certs {
 
     /// Names and addresses by which ends reach the relay, comma-separated [default: relay]
     ///
-    /// `relay` is what ends ask for unless they are told `--server-name`.
+    /// DNS names or IP addresses. `relay` is what ends ask for unless they are told `--server-name`.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_values_t = [realbench::tls::SERVER_NAME.to_owned()], hide_default_value = true)]
     pub(crate) names: Vec<String>,
 
@@ -106,7 +106,8 @@ pub(crate) struct EndArguments {
 
     /// How long to try to join for the first time before giving up
     ///
-    /// The place of an end that was killed is free after 30 s without a word from it.
+    /// A certificate or token that does not fit ends it at once. The place of an end that was killed is free a few
+    /// seconds after somebody asks for it.
     #[arg(long, value_name = "DURATION", default_value = "60 s")]
     pub(crate) join_within: String,
 

@@ -317,6 +317,11 @@ impl Tap for Watch {
             Event::CommandStale { pose } => {
                 self.push(at_ns, "hand", format!("command {pose} came too late and was not carried out"));
             }
+            Event::TurnedAway(ref away) => {
+                let who = away.role.map_or("somebody".to_owned(), |role| format!("{role:?}").to_lowercase());
+                let text = format!("at the {}: {who} turned away: {}", end.name(), away.why.name());
+                self.push(at_ns, "session", text);
+            }
             Event::Joined { .. } | Event::Left { .. } => {
                 self.push(at_ns, "session", format!("at the {}: {event:?}", end.name()).to_lowercase());
             }

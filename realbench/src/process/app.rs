@@ -1,8 +1,9 @@
 //! A relay as a process: it has no inputs, and counts what passes.
 
-use bench::relay_core::{Event, LeaveReason, Machine, Relay, Role};
+use bench::relay_core::{Event, LeaveReason, Relay, Role};
 use bench::units::{Span, Time};
 
+use super::refusal::Refusals;
 use super::{Note, ProcessSummary};
 use crate::driver::{App, Flow, Report};
 
@@ -19,13 +20,15 @@ impl<'a> Notes<'a> {
         Self { note, every, next_at: Time::ZERO + every }
     }
 
-    /// Says it when it is due.
-    pub(super) fn act(&mut self, now: Time, summary: &mut ProcessSummary) {
-        if now >= self.next_at {
+    /// Says it when it is due; whether it was.
+    pub(super) fn act(&mut self, now: Time, summary: &mut ProcessSummary) -> bool {
+        let due = now >= self.next_at;
+        if due {
             self.next_at = now + self.every;
             summary.duration_s = seconds(now);
             (self.note)(&summary.line());
         }
+        due
     }
 
     pub(super) fn say(&mut self, text: &str) {
@@ -37,18 +40,25 @@ impl<'a> Notes<'a> {
 pub(super) struct RelayProcess<'a> {
     notes: Notes<'a>,
     summary: ProcessSummary,
+    refusals: Refusals,
 }
 
 impl<'a> RelayProcess<'a> {
     pub(super) fn new(every: Span, note: Note<'a>) -> Self {
-        Self { notes: Notes::new(every, note), summary: ProcessSummary::new(None) }
+        let summary = ProcessSummary::new(None);
+        Self { notes: Notes::new(every, note), summary, refusals: Refusals::default() }
     }
 
     pub(super) fn finish(mut self, now: Time, relay: &Relay, report: &Report) -> ProcessSummary {
-        self.summary.snapshot(&relay.snapshot(now, Role::Operator));
+        self.summary.totals(relay.totals());
         self.summary.socket(report);
         self.summary.duration_s = seconds(now);
         self.summary
+    }
+
+    fn look(&mut self, relay: &Relay) {
+        self.summary.totals(relay.totals());
+        self.summary.round_trip(relay.round_trip());
     }
 }
 
@@ -58,8 +68,12 @@ impl App<Relay> for RelayProcess<'_> {
     }
 
     fn act(&mut self, now: Time, relay: &mut Relay) -> Flow {
-        self.summary.snapshot(&relay.snapshot(now, Role::Operator));
-        self.notes.act(now, &mut self.summary);
+        self.look(relay);
+        if self.notes.act(now, &mut self.summary)
+            && let Some(line) = self.refusals.take_line()
+        {
+            self.notes.say(&line);
+        }
         Flow::Continue
     }
 
@@ -67,6 +81,11 @@ impl App<Relay> for RelayProcess<'_> {
         self.summary.event(event);
         match event {
             Event::Joined { role } => self.notes.say(&format!("relay: {} joined", name(*role))),
+            Event::TurnedAway(away) => {
+                if let Some(line) = self.refusals.note(away) {
+                    self.notes.say(&line);
+                }
+            }
             Event::Left { role, reason } => {
                 self.notes.say(&format!("relay: {} left ({})", name(*role), why(*reason)));
             }
@@ -75,7 +94,10 @@ impl App<Relay> for RelayProcess<'_> {
     }
 
     fn close(&mut self, now: Time, relay: &mut Relay) {
-        self.summary.snapshot(&relay.snapshot(now, Role::Operator));
+        self.look(relay);
+        if let Some(line) = self.refusals.take_line() {
+            self.notes.say(&line);
+        }
         relay.close(now);
     }
 }
@@ -92,6 +114,7 @@ pub(super) fn why(reason: LeaveReason) -> &'static str {
         LeaveReason::Closed => "closed",
         LeaveReason::TimedOut => "timed out",
         LeaveReason::Refused => "refused",
+        LeaveReason::Replaced => "another took its place",
     }
 }
 

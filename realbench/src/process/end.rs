@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bench::relay_core::{
-    Dial, EndpointParams, Event, FrameId, Machine, Operator, Robot, Role, Settings, SetupError,
+    Dial, EndpointParams, Event, FrameId, LeaveReason, Machine, Operator, Robot, Role, RoundTrip, Settings,
+    SetupError, Totals, TurnedAway,
 };
 use bench::units::{Span, Time};
 use bench::{Cell, Input, netmodel};
 use bytes::Bytes;
 
 use super::app::{Notes, name, seconds, why};
+use super::refusal::NotJoined;
 use super::{Joining, Note, ProcessSummary};
 use crate::cell::Traffic;
 use crate::driver::{App, Flow, Report};
@@ -25,6 +27,8 @@ pub(super) trait Peer: Machine {
     /// Takes an input of its own.
     fn feed(&mut self, now: Time, input: Input, numbers_from: u32, bytes: Bytes);
     fn is_joined(&self) -> bool;
+    fn totals(&self) -> Totals;
+    fn round_trip(&self) -> Option<RoundTrip>;
     fn hang_up(&mut self, now: Time);
 }
 
@@ -38,6 +42,14 @@ impl Peer for Robot {
 
     fn is_joined(&self) -> bool {
         self.is_joined()
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals()
+    }
+
+    fn round_trip(&self) -> Option<RoundTrip> {
+        self.round_trip()
     }
 
     fn hang_up(&mut self, now: Time) {
@@ -56,6 +68,14 @@ impl Peer for Operator {
         self.is_joined()
     }
 
+    fn totals(&self) -> Totals {
+        self.totals()
+    }
+
+    fn round_trip(&self) -> Option<RoundTrip> {
+        self.round_trip()
+    }
+
     fn hang_up(&mut self, now: Time) {
         self.close(now);
     }
@@ -69,6 +89,10 @@ pub(super) struct EndProcess<'a> {
     began: Option<Time>,
     duration: Option<Span>,
     join_by: Time,
+    /// What there is to say if it never joins.
+    not_joined: NotJoined,
+    /// Whether it was turned away, before it ever joined, for something that waiting does not mend.
+    hopeless: bool,
     numbers_from: u32,
     notes: Notes<'a>,
     summary: ProcessSummary,
@@ -89,6 +113,15 @@ impl<'a> EndProcess<'a> {
             began: None,
             duration: joining.duration,
             join_by: now + joining.join_within,
+            not_joined: NotJoined {
+                relay: joining.relay,
+                role,
+                session: joining.session,
+                with_token: joining.token.is_some(),
+                heard: false,
+                away: None,
+            },
+            hopeless: false,
             numbers_from: numbers_from(rate),
             notes: Notes::new(every, note),
             summary: ProcessSummary::new(Some(role)),
@@ -98,16 +131,47 @@ impl<'a> EndProcess<'a> {
     pub(super) fn finish(
         mut self,
         now: Time,
-        machine: &impl Machine,
+        machine: &impl Peer,
         report: &Report,
     ) -> Result<ProcessSummary, RealError> {
-        self.summary.snapshot(&machine.snapshot(now, self.role));
+        self.summary.totals(machine.totals());
         self.summary.socket(report);
         self.summary.duration_s = seconds(now);
-        if self.summary.joined == 0 && now >= self.join_by {
-            return Err(RealError::NeverJoined { refused: self.summary.refused });
+        if self.summary.joined == 0 && (self.hopeless || now >= self.join_by) {
+            self.not_joined.heard = report.datagrams_received > 0;
+            return Err(RealError::NeverJoined(Box::new(self.not_joined)));
         }
         Ok(self.summary)
+    }
+
+    fn look(&mut self, machine: &impl Peer) {
+        self.summary.totals(machine.totals());
+        self.summary.round_trip(machine.round_trip());
+    }
+
+    fn turned_away(&mut self, away: &TurnedAway) {
+        // The same answer again is no news; the next line of statistics has it.
+        let news = self.not_joined.why() != Some(away.why);
+        self.hopeless |= self.began.is_none() && away.why.is_lasting();
+        self.not_joined.away = Some(away.clone());
+        if news {
+            self.notes.say(&format!("{}: not let in: {}", name(self.role), self.not_joined));
+        }
+    }
+
+    fn left(&mut self, reason: LeaveReason) {
+        let role = name(self.role);
+        match reason {
+            // Why was said before.
+            LeaveReason::Refused => {}
+            LeaveReason::Replaced => {
+                self.notes.say(&format!("{role}: another took its place; it dials again in half a minute"));
+            }
+            _ if self.summary.in_session => {
+                self.notes.say(&format!("{role}: lost the relay ({})", why(reason)));
+            }
+            _ => self.notes.say(&format!("{role}: could not join ({})", why(reason))),
+        }
     }
 
     /// When the next frame or pose is due.
@@ -120,6 +184,7 @@ impl<'a> EndProcess<'a> {
     /// When the process is over.
     fn over_at(&self) -> Time {
         match (self.began, self.duration) {
+            (None, _) if self.hopeless => Time::ZERO,
             (None, _) => self.join_by,
             (Some(began), Some(duration)) => began + duration + LINGER,
             (Some(_), None) => Time::MAX,
@@ -145,37 +210,42 @@ impl<M: Peer> App<M> for EndProcess<'_> {
             machine.feed(now, input, self.numbers_from, self.traffic.bytes(bytes));
         }
         if now >= self.notes.next_at {
-            self.summary.snapshot(&machine.snapshot(now, self.role));
+            self.look(machine);
             if !machine.is_joined() {
-                self.notes.say(&format!("{}: not in a session; dialling", name(self.role)));
+                let why =
+                    self.not_joined.away.as_ref().map(|_| format!(" (not let in: {})", self.not_joined));
+                let role = name(self.role);
+                self.notes.say(&format!("{role}: not in a session; dialling{}", why.unwrap_or_default()));
             }
             self.notes.act(now, &mut self.summary);
         }
         if now < self.over_at() {
             return Flow::Continue;
         }
-        self.summary.snapshot(&machine.snapshot(now, self.role));
+        self.look(machine);
         machine.hang_up(now);
         Flow::Stop
     }
 
     fn event(&mut self, now: Time, event: &Event) {
+        if let Event::Left { reason, .. } = *event {
+            self.left(reason);
+        }
         self.summary.event(event);
         match *event {
             Event::Joined { .. } => {
                 self.began.get_or_insert(now);
+                self.not_joined.away = None;
                 self.notes.say(&format!("{}: joined", name(self.role)));
             }
-            Event::Left { reason, .. } => {
-                self.notes.say(&format!("{}: lost the relay ({})", name(self.role), why(reason)));
-            }
+            Event::TurnedAway(ref away) => self.turned_away(away),
             Event::FrameSizeAsked { camera, share } => self.traffic.resize(camera, share),
             _ => {}
         }
     }
 
     fn close(&mut self, now: Time, machine: &mut M) {
-        self.summary.snapshot(&machine.snapshot(now, self.role));
+        self.look(machine);
         machine.hang_up(now);
     }
 }

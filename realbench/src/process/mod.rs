@@ -5,6 +5,7 @@
 
 mod app;
 mod end;
+mod refusal;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use crate::error::RealError;
 use crate::stop::Stop;
 use crate::tls::{Identity, random, token_key};
 
+pub use refusal::NotJoined;
 pub use summary::{ProcessSummary, SocketSummary};
 pub use tokens::{new_token, read_access, read_token, token_line};
 
@@ -83,7 +85,7 @@ impl Party {
 ///
 /// If the address is taken or not this machine's.
 pub fn bind(address: SocketAddr) -> Result<UdpSocket, RealError> {
-    UdpSocket::bind(address).map_err(RealError::io("bind a socket"))
+    UdpSocket::bind(address).map_err(|source| RealError::Listen { address, source })
 }
 
 /// Runs a relay on `socket` until `stop`. Its peers are told when it goes.

@@ -1,9 +1,10 @@
 //! What a process can know of what it did.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use bench::metrics::summary::LagSummary;
-use bench::relay_core::{DropPlace, DropReason, Event, LeaveReason, Role, Snapshot};
+use bench::relay_core::{DropPlace, DropReason, Event, LeaveReason, Role, RoundTrip, Totals};
 use bench::units::Span;
 use serde::Serialize;
 
@@ -22,10 +23,15 @@ pub struct ProcessSummary {
     pub duration_s: f64,
     /// Times that this end joined its session; at a relay, that any end joined one.
     pub joined: u64,
-    /// Times that the connection to the relay was lost, or one that had joined a session was.
+    /// Times that a connection was lost that had joined its session, the orderly end of one too.
     pub lost: u64,
-    /// Times that the relay would not let this end in.
+    /// Of these, times that another end took the place.
+    pub replaced: u64,
+    /// Times that this end was not let into its session; at a relay, that anybody was turned away before it joined one.
     pub refused: u64,
+    /// How many of these for which reason (`realbench::process` and WIRE.md have the names).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused_for: BTreeMap<&'static str, u64>,
     /// Frames that the cameras made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames_made: Option<u64>,
@@ -55,21 +61,25 @@ pub struct ProcessSummary {
     /// Commands refused, because they came too late or after a newer one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands_refused: Option<u64>,
-    /// Smoothed round-trip time of the last connection, in milliseconds: to the relay, or from the relay to an operator.
+    /// Smoothed round-trip time in milliseconds of the connection that there is, or was when the process was stopped: to the
+    /// relay, or from the relay to the operator that is furthest away. Not there before it was measured or without a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_ms: Option<f64>,
-    /// The least that was seen.
+    /// The least that was seen on that connection; not there while all were over 333 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_min_ms: Option<f64>,
-    /// QUIC packets sent on the last connection.
+    /// QUIC packets sent, over all connections of the process.
     pub packets_sent: u64,
     /// Of these, declared lost.
     pub packets_declared_lost: u64,
-    /// Video packets that the operator reported as never arrived.
+    /// Video packets that operators reported as never arrived, over all connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video_packets_lost: Option<u64>,
     /// What the socket saw.
     pub socket: SocketSummary,
+    /// Whether this end is in its session.
+    #[serde(skip)]
+    pub(super) in_session: bool,
 }
 
 /// What a process's socket saw.
@@ -117,9 +127,21 @@ impl ProcessSummary {
     pub(super) fn event(&mut self, event: &Event) {
         let count = |field: &mut Option<u64>| *field.get_or_insert(0) += 1;
         match event {
-            Event::Joined { .. } => self.joined += 1,
-            Event::Left { reason: LeaveReason::Refused, .. } => self.refused += 1,
-            Event::Left { .. } => self.lost += 1,
+            Event::Joined { .. } => {
+                self.joined += 1;
+                self.in_session = true;
+            }
+            Event::TurnedAway(away) => {
+                self.refused += 1;
+                *self.refused_for.entry(away.why.name()).or_insert(0) += 1;
+            }
+            // An end may have lost a connection that had not joined.
+            Event::Left { reason, .. } if self.in_session || self.is_relay() => {
+                self.lost += 1;
+                self.replaced += u64::from(*reason == LeaveReason::Replaced);
+                self.in_session = false;
+            }
+            Event::Left { .. } => {}
             Event::FrameAtRelay { .. } => count(&mut self.frames_at_relay),
             Event::FrameForwarded { .. } => count(&mut self.frames_forwarded),
             Event::FrameDelivered { .. } => count(&mut self.frames_delivered),
@@ -134,18 +156,24 @@ impl ProcessSummary {
         }
     }
 
-    /// Notes the state of a connection, unless there is none.
-    pub(super) fn snapshot(&mut self, snapshot: &Snapshot) {
-        if snapshot.counters.packets_sent == 0 {
-            return;
-        }
-        let ms = |span: Span| Some((span.as_millis_f64() * 1e3).round() / 1e3);
-        (self.rtt_ms, self.rtt_min_ms) = (ms(snapshot.rtt_smoothed), ms(snapshot.rtt_min));
-        self.packets_sent = snapshot.counters.packets_sent;
-        self.packets_declared_lost = snapshot.counters.packets_declared_lost;
+    /// Notes what all connections so far have counted.
+    pub(super) fn totals(&mut self, totals: Totals) {
+        self.packets_sent = totals.packets_sent;
+        self.packets_declared_lost = totals.packets_declared_lost;
         if let Some(lost) = &mut self.video_packets_lost {
-            *lost = snapshot.counters.app_packets_lost;
+            *lost = totals.app_packets_lost;
         }
+    }
+
+    /// Notes the round trip of the connection that there is.
+    pub(super) fn round_trip(&mut self, round_trip: Option<RoundTrip>) {
+        let ms = |span: Span| (span.as_millis_f64() * 1e3).round() / 1e3;
+        self.rtt_ms = round_trip.map(|round_trip| ms(round_trip.smoothed));
+        self.rtt_min_ms = round_trip.and_then(|round_trip| round_trip.min).map(ms);
+    }
+
+    fn is_relay(&self) -> bool {
+        self.frames_at_relay.is_some()
     }
 
     pub(super) fn socket(&mut self, report: &Report) {
@@ -168,6 +196,7 @@ impl ProcessSummary {
         };
         part("joined", Some(self.joined));
         part("lost", Some(self.lost).filter(|lost| *lost > 0));
+        part("places taken over", Some(self.replaced).filter(|replaced| *replaced > 0));
         part("refused", Some(self.refused).filter(|refused| *refused > 0));
         part("frames made", self.frames_made);
         part("frames in", self.frames_at_relay);
@@ -182,7 +211,9 @@ impl ProcessSummary {
         part("packets declared lost", Some(self.packets_declared_lost));
         match self.rtt_ms {
             Some(rtt) => drop(write!(line, " rtt {rtt:.1} ms")),
-            None => line.push_str(" no connection"),
+            None if self.is_relay() => line.push_str(" no operator"),
+            None if self.in_session => line.push_str(" no rtt yet"),
+            None => line.push_str(" not in a session"),
         }
         line
     }

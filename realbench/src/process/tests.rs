@@ -5,6 +5,7 @@ use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
 use bench::End;
+use bench::relay_core::Refusal;
 
 use super::*;
 use crate::tls::{Certificates, SERVER_NAME};
@@ -38,6 +39,18 @@ fn access() -> Access {
     Access::Tokens(BTreeMap::from(hashes))
 }
 
+fn joining(relay: SocketAddr, token: Token, ms: u64) -> Joining {
+    Joining {
+        relay,
+        server_name: SERVER_NAME.to_owned(),
+        session: 7,
+        token: Some(token),
+        workload: Workload::default(),
+        duration: Some(Span::from_millis(ms)),
+        join_within: Span::from_millis(if ms == 0 { 1500 } else { 20_000 }),
+    }
+}
+
 /// A process on a thread, and what it says.
 struct Process {
     ran: Ran,
@@ -63,15 +76,7 @@ impl Process {
 
     fn end(relay: SocketAddr, certificates: &Certificates, end: End, token: Token, ms: u64) -> Self {
         let party = party(certificates, end);
-        let joining = Joining {
-            relay,
-            server_name: SERVER_NAME.to_owned(),
-            session: 7,
-            token: Some(token),
-            workload: Workload::default(),
-            duration: Some(Span::from_millis(ms)),
-            join_within: Span::from_millis(if ms == 0 { 1500 } else { 20_000 }),
-        };
+        let joining = joining(relay, token, ms);
         Self::start(move |stop, says| {
             let note = &mut |line: &str| drop(says.send(line.to_owned()));
             if end == End::Robot {
@@ -129,15 +134,113 @@ fn a_wrong_token_or_authority_is_refused_before_any_media() {
     let socket = local();
     let address = socket.local_addr().unwrap();
     let relay = Process::relay(socket, &ours);
-    // With the operator's token as a robot, and with certificates of another authority. Neither has a duration to run.
-    let wrong_token = Process::end(address, &ours, End::Robot, token(2), 0);
-    let wrong_authority = Process::end(address, &theirs, End::Robot, token(1), 0);
-    let error = wrong_token.finish().unwrap_err();
-    assert!(matches!(error, RealError::NeverJoined { refused: 1.. }), "{error}");
-    let error = wrong_authority.finish().unwrap_err();
-    assert!(matches!(error, RealError::NeverJoined { .. }), "{error}");
+    let began = std::time::Instant::now();
+    // A token that nobody has, the operator's token as a robot, and certificates of another authority at one side or both.
+    let half = theirs.trusting(&ours);
+    for (set, shown, why) in [
+        (&ours, 9, Refusal::Token),
+        (&ours, 2, Refusal::OtherToken),
+        (&theirs, 1, Refusal::PeerUntrusted),
+        (&half, 1, Refusal::Untrusted),
+    ] {
+        let error = Process::end(address, set, End::Robot, token(shown), 30_000).finish().unwrap_err();
+        assert_eq!(never_joined(error).why(), Some(why));
+    }
+    assert!(began.elapsed() < Duration::from_secs(15), "none of them waits until it has no more time");
     let relay = relay.stop();
-    assert_eq!((relay.joined, relay.frames_at_relay), (0, Some(0)));
+    assert_eq!((relay.joined, relay.lost, relay.frames_at_relay), (0, 0, Some(0)));
+    let expected = [("other-token", 1), ("peer-untrusted", 1), ("token", 1), ("untrusted", 1)];
+    assert_eq!((relay.refused, relay.refused_for), (4, BTreeMap::from(expected)));
+}
+
+fn never_joined(error: RealError) -> NotJoined {
+    match error {
+        RealError::NeverJoined(cause) => *cause,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_end_says_what_the_certificate_lacks() {
+    let ours = certificates();
+    let socket = local();
+    let address = socket.local_addr().unwrap();
+    let first_address = address;
+    let relay = Process::relay(socket, &ours);
+    let with_name = |name: &'static str| {
+        let party = party(&ours, End::Robot);
+        let joining = Joining { server_name: name.to_owned(), ..joining(address, token(1), 1_000) };
+        Process::start(move |stop, _| run_robot(local(), &party, joining, stop, &mut |_| {}))
+    };
+    let text = with_name("elsewhere").finish().unwrap_err().to_string();
+    assert!(text.contains("elsewhere") && text.contains("relay"), "{text}");
+    relay.until("it does not take this relay's certificate");
+    // An end's certificate where the relay's should be, and the other way round.
+    let socket = local();
+    let address = socket.local_addr().unwrap();
+    let stand_in = party(&ours, End::Operator);
+    let stand_in = Process::start(move |stop, says| {
+        run_relay(socket, &stand_in, access(), stop, &mut |line| drop(says.send(line.to_owned())))
+    });
+    let cause = never_joined(Process::end(address, &ours, End::Robot, token(1), 0).finish().unwrap_err());
+    assert_eq!((cause.why(), cause.away.unwrap().alert), (Some(Refusal::PeerUntrusted), Some(43)));
+    stand_in.stop();
+    let as_end = party(&ours, End::Relay);
+    let joining = joining(first_address, token(1), 1_000);
+    let ran = Process::start(move |stop, _| run_robot(local(), &as_end, joining, stop, &mut |_| {}));
+    let cause = never_joined(ran.finish().unwrap_err());
+    assert_eq!((cause.why(), cause.away.unwrap().alert), (Some(Refusal::Untrusted), Some(43)));
+    relay.stop();
+}
+
+#[test]
+fn what_can_mend_is_tried_until_the_time_is_over() {
+    let certificates = certificates();
+    let silent = local();
+    let cause = Process::end(silent.local_addr().unwrap(), &certificates, End::Robot, token(1), 0);
+    let cause = never_joined(cause.finish().unwrap_err());
+    assert_eq!((cause.why(), cause.heard), (None, false));
+    let socket = local();
+    let address = socket.local_addr().unwrap();
+    let relay = Process::relay(socket, &certificates);
+    let first = Process::end(address, &certificates, End::Robot, token(1), 60_000);
+    first.until("robot: joined");
+    let second = Process::end(address, &certificates, End::Robot, token(1), 0);
+    let cause = never_joined(second.finish().unwrap_err());
+    assert_eq!((cause.why(), cause.heard), (Some(Refusal::RoleTaken), true));
+    // The first one is as it was.
+    let first = first.stop();
+    assert_eq!((first.joined, first.lost, first.refused), (1, 0, 0));
+    let relay = relay.stop();
+    assert!(relay.refused >= 2 && relay.refused_for["role-taken"] == relay.refused, "{relay:?}");
+}
+
+#[test]
+fn an_end_that_was_in_its_session_goes_on_dialling_and_says_why_it_is_refused() {
+    let certificates = certificates();
+    let socket = local();
+    let address = socket.local_addr().unwrap();
+    let relay = Process::relay(socket, &certificates);
+    let robot = Process::end(address, &certificates, End::Robot, token(1), 60_000);
+    robot.until("robot: joined");
+    relay.stop();
+    // The relay comes back without this robot's token, and once more with it.
+    let others = party(&certificates, End::Relay);
+    let socket = bind(address).unwrap();
+    let relay = Process::start(move |stop, says| {
+        let access = Access::Tokens(BTreeMap::from([((7, Role::Robot), token(9).hash())]));
+        run_relay(socket, &others, access, stop, &mut |line| drop(says.send(line.to_owned())))
+    });
+    robot.until("robot: not let in: the relay does not know this token");
+    let packets = relay.stop().packets_sent;
+    assert!(packets > 0);
+    let relay = Process::relay(bind(address).unwrap(), &certificates);
+    robot.until("robot: joined");
+    let robot = robot.stop();
+    assert_eq!((robot.joined, robot.lost), (2, 1), "{robot:?}");
+    assert!(robot.refused >= 1 && robot.refused_for["token"] == robot.refused, "{robot:?}");
+    assert!(robot.rtt_ms.unwrap() < 300.0, "{robot:?}");
+    relay.stop();
 }
 
 #[test]

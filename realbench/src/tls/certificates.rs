@@ -8,6 +8,8 @@ use rcgen::{
     KeyUsagePurpose, PKCS_ED25519,
 };
 
+use rustls::pki_types::ServerName;
+
 use super::files::{certificates, private_key, write_new};
 use super::{Identity, tls};
 use crate::error::RealError;
@@ -34,8 +36,11 @@ impl Certificates {
     ///
     /// # Errors
     ///
-    /// If the system has no randomness, or a name is none.
+    /// If the system has no randomness, or a name is neither a DNS name (`*.example.org` is one) nor an IP address.
     pub fn generate(names: &[String]) -> Result<Self, RealError> {
+        if let Some(wrong) = names.iter().find(|name| !is_name(name)) {
+            return Err(RealError::NoName(wrong.clone()));
+        }
         let mut params = CertificateParams::new(Vec::new()).map_err(tls)?;
         params.distinguished_name.push(DnType::CommonName, "arcbench authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -75,6 +80,12 @@ impl Certificates {
         })
     }
 
+    /// The same certificates, with the authority of others as the one to trust.
+    #[cfg(test)]
+    pub(crate) fn trusting(&self, others: &Self) -> Self {
+        Self { authority: others.authority.clone(), pairs: self.pairs.clone() }
+    }
+
     /// Writes `ca.pem` and `relay.pem`, `relay.key`, and so on for robot and operator, into `folder`. Keys can be read by
     /// their owner alone.
     ///
@@ -89,6 +100,15 @@ impl Certificates {
             write_new(&folder.join(format!("{}.key", end.name())), key, true)?;
         }
         Ok(())
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let whole = text.strip_prefix("*.").unwrap_or(text);
+    match ServerName::try_from(whole) {
+        Ok(ServerName::DnsName(_)) => true,
+        Ok(ServerName::IpAddress(_)) => whole == text,
+        Ok(_) | Err(_) => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use rustls::pki_types::pem::PemObject;
@@ -46,6 +46,11 @@ pub fn write_new(path: &Path, text: &str, secret: bool) -> Result<(), RealError>
     written.map_err(|error| failed("write", path, &error))
 }
 
+/// Whether users other than its owner and its group can read the file. False where that cannot be found out.
+pub fn others_can_read(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o004 != 0)
+}
+
 pub(super) fn certificates(path: &Path, text: &str) -> Result<Vec<CertificateDer<'static>>, RealError> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
     match found {
@@ -60,7 +65,7 @@ pub(super) fn private_key(path: &Path, text: &str) -> Result<PrivateKeyDer<'stat
         .map_err(|error| failed("read a private key from", path, &error))
 }
 
-fn failed(action: &'static str, path: &Path, reason: &dyn std::fmt::Display) -> RealError {
+pub(super) fn failed(action: &'static str, path: &Path, reason: &dyn std::fmt::Display) -> RealError {
     RealError::File { action, path: path.to_owned(), reason: reason.to_string() }
 }
 

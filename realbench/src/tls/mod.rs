@@ -5,6 +5,7 @@
 
 mod certificates;
 mod files;
+mod purpose;
 #[cfg(test)]
 mod tests;
 
@@ -18,12 +19,14 @@ use ring::{hkdf, hmac};
 use rustls::crypto::{CryptoProvider, ring as ring_provider};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{ClientConfig, RootCertStore, ServerConfig, version};
+use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, InconsistentKeys, RootCertStore, ServerConfig, version};
 
 use crate::error::RealError;
 
 pub use certificates::{Certificates, Pair};
-pub use files::{read_text, write_new};
+pub use files::{others_can_read, read_text, write_new};
+pub use purpose::Purpose;
 
 /// The name that a relay's certificate carries when nobody says otherwise, and that ends ask for.
 pub const SERVER_NAME: &str = "relay";
@@ -40,13 +43,21 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// If a file cannot be read or does not hold what it should.
+    /// If a file cannot be read or does not hold what it should, or if the key is not the certificate's.
     pub fn read(certificate: &Path, key: &Path, authority: &Path) -> Result<Self, RealError> {
-        Ok(Self {
+        let read = Self {
             chain: files::certificates(certificate, &read_text(certificate)?)?,
             key: files::private_key(key, &read_text(key)?)?,
             authority: files::certificates(authority, &read_text(authority)?)?,
-        })
+        };
+        let pair = CertifiedKey::from_der(read.chain.clone(), read.key.clone_key(), &provider());
+        match pair {
+            Ok(_) => Ok(read),
+            Err(rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => {
+                Err(RealError::KeyMismatch { key: key.to_owned(), certificate: certificate.to_owned() })
+            }
+            Err(error) => Err(files::failed("use the key", key, &error)),
+        }
     }
 
     /// What an end dials with.

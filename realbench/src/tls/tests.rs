@@ -94,3 +94,55 @@ fn a_reset_key_follows_from_the_private_key() {
     assert_eq!(sign(End::Relay), sign(End::Relay));
     assert_ne!(sign(End::Relay), sign(End::Robot));
 }
+
+#[test]
+fn names_of_certificates_are_names() {
+    let generate = |name: &str| Certificates::generate(&[SERVER_NAME.to_owned(), name.to_owned()]);
+    for name in ["relay.example.org", "*.example.org", "10.0.0.1", "::1"] {
+        assert!(generate(name).is_ok(), "{name}");
+    }
+    for name in ["", " ", "a b", "*.10.0.0.1", "*.", "10.0.0.1:4433", "relay..org", "\u{e9}"] {
+        let error = generate(name).err().expect(name).to_string();
+        assert!(error.contains(&format!("`{name}`: it is neither")), "{error}");
+    }
+}
+
+#[test]
+fn a_certificate_for_the_other_side_or_another_key_is_told_at_the_start() {
+    let set = Certificates::generate(&[SERVER_NAME.to_owned()]).unwrap();
+    let other = Certificates::generate(&[SERVER_NAME.to_owned()]).unwrap();
+    for set in [&set, &set.trusting(&other)] {
+        // Whose authority it is makes no difference here.
+        set.identity(End::Relay).unwrap().check(Purpose::Relay).unwrap();
+        set.identity(End::Robot).unwrap().check(Purpose::End).unwrap();
+        let error = set.identity(End::Robot).unwrap().check(Purpose::Relay).unwrap_err();
+        assert!(matches!(error, RealError::Purpose { purpose: Purpose::Relay }), "{error}");
+        let error = set.identity(End::Relay).unwrap().check(Purpose::End).unwrap_err();
+        assert!(matches!(error, RealError::Purpose { purpose: Purpose::End }), "{error}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    set.write(folder.path()).unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let error = Identity::read(&file("robot.pem"), &file("relay.key"), &file("ca.pem")).err().unwrap();
+    assert!(matches!(error, RealError::KeyMismatch { .. }), "{error}");
+    assert!(!others_can_read(&file("robot.key")) && others_can_read(&file("robot.pem")));
+    assert!(!others_can_read(&file("none")));
+}
+
+#[test]
+fn a_certificate_out_of_date_is_told_at_the_start() {
+    let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).unwrap();
+    let mut params = rcgen::CertificateParams::new(vec![SERVER_NAME.to_owned()]).unwrap();
+    params.not_after = rcgen::date_time_ymd(2001, 1, 1);
+    params.not_before = rcgen::date_time_ymd(2000, 1, 1);
+    let certificate = params.self_signed(&key).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    std::fs::write(file("old.pem"), certificate.pem()).unwrap();
+    std::fs::write(file("old.key"), key.serialize_pem()).unwrap();
+    let old = Identity::read(&file("old.pem"), &file("old.key"), &file("old.pem")).unwrap();
+    for purpose in [Purpose::Relay, Purpose::End] {
+        let error = old.check(purpose).unwrap_err();
+        assert!(matches!(&error, RealError::OutOfDate(text) if text.contains("expired")), "{error}");
+    }
+}

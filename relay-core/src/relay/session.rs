@@ -1,6 +1,7 @@
 //! A session: at most one robot, at most one operator, and what the relay remembers for the two.
 
 use quinn_proto::ConnectionHandle;
+use units::Time;
 
 use super::poses::Poses;
 use crate::event::Role;
@@ -13,10 +14,20 @@ use crate::video::Assembly;
 pub(super) struct Session {
     pub(super) robot: Option<ConnectionHandle>,
     pub(super) operator: Option<ConnectionHandle>,
+    robot_asked: Option<Asked>,
+    operator_asked: Option<Asked>,
     pub(super) assembly: Assembly,
     pub(super) skip: Skip,
     pub(super) resize: Resize,
     pub(super) poses: Poses,
+}
+
+/// The holder of a place was asked to show that it is there, since somebody else wants the place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) since: Time,
+    /// What had been heard of the holder then.
+    pub(super) heard: u64,
 }
 
 impl Session {
@@ -24,6 +35,8 @@ impl Session {
         Self {
             robot: None,
             operator: None,
+            robot_asked: None,
+            operator_asked: None,
             assembly: Assembly::new(settings.deadline.reassembly),
             skip: Skip::new(&settings.skip),
             resize: Resize::new(&settings.resize),
@@ -31,17 +44,29 @@ impl Session {
         }
     }
 
-    /// Whether the role was free and is now taken by `handle`.
-    pub(super) fn join(&mut self, role: Role, handle: ConnectionHandle) -> bool {
-        let place = self.place(role);
-        if place.is_some() {
-            return false;
-        }
-        *place = Some(handle);
+    /// Puts `handle` into the role.
+    pub(super) fn join(&mut self, role: Role, handle: ConnectionHandle) {
+        *self.place(role) = Some(handle);
+        *self.asked(role) = None;
         if role == Role::Operator {
             self.poses = Poses::default();
         }
-        true
+    }
+
+    /// Who is in the role.
+    pub(super) fn holder(&self, role: Role) -> Option<ConnectionHandle> {
+        match role {
+            Role::Robot => self.robot,
+            Role::Operator => self.operator,
+        }
+    }
+
+    /// Since when the role's holder is asked to show that it is there.
+    pub(super) fn asked(&mut self, role: Role) -> &mut Option<Asked> {
+        match role {
+            Role::Robot => &mut self.robot_asked,
+            Role::Operator => &mut self.operator_asked,
+        }
     }
 
     /// Forgets what was remembered of an earlier robot's frames.

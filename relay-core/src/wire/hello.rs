@@ -6,6 +6,7 @@ use super::codec::Reader;
 use super::{Malformed, WIRE_VERSION};
 use crate::access::TOKEN_BYTES_MAX;
 use crate::event::Role;
+use crate::refusal::Refusal;
 
 /// Bytes of a hello without a token.
 pub(crate) const HELLO_BYTES: usize = 16;
@@ -16,6 +17,10 @@ pub(crate) const WELCOME_BYTES: usize = 8;
 pub(crate) const CLOSE_GOING: u32 = 0;
 /// The code on a connection that is in no session: it was refused, or never asked.
 pub(crate) const CLOSE_NOT_JOINED: u32 = 1;
+/// The code on a connection whose place in its session another end took.
+pub(crate) const CLOSE_REPLACED: u32 = 2;
+
+const WELCOME_STATUS_AT: usize = 5;
 
 const MAGIC: u32 = u32::from_be_bytes(*b"arcb");
 
@@ -44,8 +49,10 @@ impl Hello {
         out.freeze()
     }
 
-    /// How many bytes the hello has that begins with `start`, as far as that is known.
+    /// How many bytes the hello has that begins with `start`, as far as that is known. What follows the version is another
+    /// version's own.
     pub(crate) fn length(start: &[u8]) -> Result<Option<usize>, Malformed> {
+        check_head(start)?;
         let Some(token) = start.get(6..8) else { return Ok(None) };
         let token = usize::from(u16::from_be_bytes([token[0], token[1]]));
         if token > TOKEN_BYTES_MAX { Err(Malformed::Field) } else { Ok(Some(HELLO_BYTES + token)) }
@@ -72,14 +79,55 @@ impl Hello {
     }
 }
 
+/// Magic and version, which are the same in the hellos and welcomes of every version, as far as they are there.
+fn check_head(start: &[u8]) -> Result<(), Malformed> {
+    let Some((magic, rest)) = start.split_first_chunk::<4>() else { return Ok(()) };
+    if u32::from_be_bytes(*magic) != MAGIC {
+        return Err(Malformed::Type);
+    }
+    if rest.first().is_some_and(|version| *version != WIRE_VERSION) {
+        Err(Malformed::Version)
+    } else {
+        Ok(())
+    }
+}
+
 /// The relay's verdict on a hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WelcomeStatus {
     /// The end is in the session.
     Joined,
-    /// Another end holds this role in this session, or the relay has no room.
-    Refused,
+    /// It is not.
+    Refused(Refusal),
 }
+
+impl WelcomeStatus {
+    fn to_byte(self) -> u8 {
+        let Self::Refused(why) = self else { return 0 };
+        let known = REFUSED.iter().find(|(_, known)| *known == why);
+        known.map_or(REFUSED_UNSAID, |(byte, _)| *byte)
+    }
+
+    /// A status that this build does not know is a refusal without more.
+    fn from_byte(byte: u8) -> Self {
+        if byte == 0 {
+            return Self::Joined;
+        }
+        let known = REFUSED.iter().find(|(known, _)| *known == byte);
+        Self::Refused(known.map_or(Refusal::Unsaid, |(_, why)| *why))
+    }
+}
+
+/// The one refusal that there was before there were several.
+const REFUSED_UNSAID: u8 = 1;
+const REFUSED: [(u8, Refusal); 6] = [
+    (2, Refusal::Token),
+    (3, Refusal::OtherToken),
+    (4, Refusal::RoleTaken),
+    (5, Refusal::SessionsFull),
+    (6, Refusal::Hello),
+    (7, Refusal::Version),
+];
 
 /// The relay's answer to a hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,29 +140,18 @@ impl Welcome {
         let mut out = BytesMut::with_capacity(WELCOME_BYTES);
         out.put_u32(MAGIC);
         out.put_u8(WIRE_VERSION);
-        out.put_u8(match self.status {
-            WelcomeStatus::Joined => 0,
-            WelcomeStatus::Refused => 1,
-        });
+        out.put_u8(self.status.to_byte());
         out.put_u16(0);
         out.freeze()
     }
 
-    pub(crate) fn decode(bytes: Bytes) -> Result<Self, Malformed> {
-        let mut reader = Reader::new(bytes);
-        if reader.u32()? != MAGIC {
-            return Err(Malformed::Type);
+    /// Reads what has come of it. `None` while it is not enough.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Result<Self, Malformed>> {
+        if let Err(error) = check_head(bytes) {
+            return Some(Err(error));
         }
-        if reader.u8()? != WIRE_VERSION {
-            return Err(Malformed::Version);
-        }
-        let status = match reader.u8()? {
-            0 => WelcomeStatus::Joined,
-            1 => WelcomeStatus::Refused,
-            _ => return Err(Malformed::Field),
-        };
-        reader.u16()?;
-        if reader.is_empty() { Ok(Self { status }) } else { Err(Malformed::Field) }
+        let status = *bytes.get(..WELCOME_BYTES)?.get(WELCOME_STATUS_AT)?;
+        Some(Ok(Self { status: WelcomeStatus::from_byte(status) }))
     }
 }
 
@@ -136,10 +173,40 @@ mod tests {
                 assert_eq!(Hello::decode(bytes), Ok(hello));
             }
         }
-        for status in [WelcomeStatus::Joined, WelcomeStatus::Refused] {
+        let refused = REFUSED.iter().map(|(_, why)| WelcomeStatus::Refused(*why));
+        for status in refused.chain([WelcomeStatus::Joined, WelcomeStatus::Refused(Refusal::Unsaid)]) {
             let welcome = Welcome { status };
-            assert_eq!(welcome.encode().len(), WELCOME_BYTES);
-            assert_eq!(Welcome::decode(welcome.encode()), Ok(welcome));
+            let bytes = welcome.encode();
+            assert_eq!(bytes.len(), WELCOME_BYTES);
+            assert_eq!(Welcome::read(&bytes[..WELCOME_BYTES - 1]), None);
+            assert_eq!(Welcome::read(&bytes), Some(Ok(welcome)));
+        }
+    }
+
+    #[test]
+    fn a_status_that_came_later_is_a_refusal_and_one_without_a_number_goes_as_the_first() {
+        let mut bytes = Welcome { status: WelcomeStatus::Joined }.encode().to_vec();
+        for status in [1, 8, 255] {
+            bytes[WELCOME_STATUS_AT] = status;
+            let read = Welcome::read(&bytes).unwrap().unwrap().status;
+            assert_eq!(read, WelcomeStatus::Refused(Refusal::Unsaid), "{status}");
+        }
+        let welcome = Welcome { status: WelcomeStatus::Refused(Refusal::NoHello) };
+        assert_eq!(welcome.encode()[WELCOME_STATUS_AT], REFUSED_UNSAID);
+    }
+
+    #[test]
+    fn another_version_is_known_by_its_first_bytes() {
+        let hello = Hello { role: Role::Robot, session: 1, token: Bytes::new() }.encode();
+        let welcome = Welcome { status: WelcomeStatus::Joined }.encode();
+        for message in [hello, welcome] {
+            let mut bytes = message.to_vec();
+            bytes[4] = WIRE_VERSION + 1;
+            assert_eq!(Hello::length(&bytes[..4]), Ok(None));
+            assert_eq!(Hello::length(&bytes[..5]), Err(Malformed::Version));
+            assert_eq!(Welcome::read(&bytes[..5]), Some(Err(Malformed::Version)));
+            bytes[0] = b'x';
+            assert_eq!(Welcome::read(&bytes[..5]), Some(Err(Malformed::Type)));
         }
     }
 
@@ -156,8 +223,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_make_the_decoder_panic(bytes: Vec<u8>) {
-            let _ = Hello::decode(Bytes::from(bytes.clone()));
-            let _ = Welcome::decode(Bytes::from(bytes));
+            let _ = Hello::length(&bytes);
+            let _ = Welcome::read(&bytes);
+            let _ = Hello::decode(Bytes::from(bytes));
         }
     }
 }
