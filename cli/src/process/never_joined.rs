@@ -1,7 +1,7 @@
 //! What to try when an end could not join its session, for the one cause that it was.
 
-use realbench::process::NotJoined;
-use relay_core::{Refusal, TurnedAway};
+use realbench::process::{Lack, NotJoined};
+use relay_core::Refusal;
 
 use crate::failure::Failure;
 
@@ -26,8 +26,8 @@ fn help(cause: &NotJoined) -> &'static str {
         };
     };
     match away.why {
-        Refusal::PeerUntrusted => relays_certificate(away),
-        Refusal::Untrusted => own_certificate(away),
+        Refusal::PeerUntrusted => relays_certificate(Lack::of(away)),
+        Refusal::Untrusted => own_certificate(Lack::of(away)),
         Refusal::Protocol => "does an arcbench relay listen at this address and port?",
         Refusal::Version => {
             "does an arcbench relay listen there? then `arcbench --version` must say the same at both"
@@ -51,35 +51,24 @@ fn help(cause: &NotJoined) -> &'static str {
 }
 
 /// The relay's certificate does not fit here.
-fn relays_certificate(away: &TurnedAway) -> &'static str {
-    match away.alert {
-        Some(ALERT_BAD_CERTIFICATE) if away.detail.contains("for name") => {
-            "say --server-name with one of the names that the relay's certificate has"
+fn relays_certificate(lack: Lack) -> &'static str {
+    match lack {
+        Lack::Name => "say --server-name with one of the names that the relay's certificate has",
+        Lack::Purpose => "the relay's --cert must be a relay's: relay.pem in what `arcbench certs` writes",
+        Lack::Time => "is this machine's clock right? if it is, the relay needs a new certificate",
+        Lack::Authority | Lack::Other => {
+            "--ca must be the authority that made the relay's certificate: the ca.pem beside its relay.pem"
         }
-        Some(ALERT_UNSUPPORTED_CERTIFICATE) => {
-            "the relay's --cert must be a relay's: relay.pem in what `arcbench certs` writes"
-        }
-        Some(ALERT_CERTIFICATE_EXPIRED) => {
-            "is this machine's clock right? if it is, the relay needs a new certificate"
-        }
-        _ => "--ca must be the authority that made the relay's certificate: the ca.pem beside its relay.pem",
     }
 }
 
 /// The relay does not take this end's certificate.
-fn own_certificate(away: &TurnedAway) -> &'static str {
-    match away.alert {
-        Some(ALERT_UNSUPPORTED_CERTIFICATE) => {
-            "--cert must be an end's: robot.pem or operator.pem in what `arcbench certs` writes"
+fn own_certificate(lack: Lack) -> &'static str {
+    match lack {
+        Lack::Purpose => "--cert must be an end's: robot.pem or operator.pem in what `arcbench certs` writes",
+        Lack::Time => "is the relay's clock right? if it is, this end needs a new certificate",
+        Lack::Authority | Lack::Name | Lack::Other => {
+            "--cert must be made by the authority that the relay has as its --ca"
         }
-        Some(ALERT_CERTIFICATE_EXPIRED) => {
-            "is the relay's clock right? if it is, this end needs a new certificate"
-        }
-        _ => "--cert must be made by the authority that the relay has as its --ca",
     }
 }
-
-// RFC 8446 §6.2
-const ALERT_BAD_CERTIFICATE: u8 = 42;
-const ALERT_UNSUPPORTED_CERTIFICATE: u8 = 43;
-const ALERT_CERTIFICATE_EXPIRED: u8 = 45;

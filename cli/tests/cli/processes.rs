@@ -78,13 +78,113 @@ fn three_processes_with_made_certificates_pass_video_and_commands() {
     let operator: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(operator["frames_delivered"].as_u64().unwrap() > 0, "{operator}");
     // With the other one's token.
-    let refused = ran(&mut end("robot", "operator.token", &["--join-within", "1 s"]));
-    assert_eq!(refused.status.code(), Some(1));
-    let text = String::from_utf8_lossy(&refused.stderr);
-    assert!(text.contains("the relay refused") && text.contains("help: is the token"), "{text}");
+    let refused = ran(&mut end("robot", "operator.token", &[]));
+    fails(
+        &refused,
+        2,
+        &["the token is for another place than that of the robot in session 1", "help: --session"],
+    );
     let (summary, said) = relay.stop();
     assert_eq!((&summary["role"], &summary["joined"]), (&"relay".into(), &2.into()));
+    assert_eq!((&summary["refused"], &summary["refused_for"]["other-token"]), (&1.into(), &1.into()));
     assert!(said.iter().any(|line| line.contains("relay: robot left (closed)")), "{said:?}");
+    let away = "its token is for another session or role";
+    assert!(
+        said.iter().any(|line| line.contains("turned away a robot at 127.0.0.1:") && line.contains(away))
+    );
+}
+
+/// That a process failed with this exit code, and what it said.
+fn fails(output: &Output, code: i32, says: &[&str]) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    for part in says {
+        assert!(text.contains(part), "no `{part}` in: {text}");
+    }
+}
+
+#[test]
+fn each_reason_not_to_join_is_named_alone() {
+    let (folder, other) = (Sandbox::new(), Sandbox::new());
+    folder.run(&["certs", "--out", "."]).ok();
+    other.run(&["certs", "--out", "."]).ok();
+    let relay = Relay::start(folder.path());
+    let end = |token: &str, more: &[&str]| {
+        let mut command = party("robot", "robot", token, folder.path());
+        command.args(["--relay", &relay.address, "--join-within", "30 s"]).args(more);
+        command
+    };
+    let foreign = |name: &str| other.path().join(name).to_string_lossy().into_owned();
+    let cannot = |output: &Output, parts: &[&str]| fails(output, 2, parts);
+    let with = |ca: String, cert: String, key: String, more: &[&str]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("arcbench"));
+        command
+            .args(["robot", "--relay", &relay.address, "--ca", &ca, "--cert", &cert, "--key", &key])
+            .args(more);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        ran(&mut command)
+    };
+    let own = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let token = own("robot.token");
+    cannot(
+        &with(foreign("ca.pem"), own("robot.pem"), own("robot.key"), &["--token-file", &token]),
+        &["the relay's certificate is of another authority", "help: --ca must"],
+    );
+    cannot(
+        &with(own("ca.pem"), foreign("robot.pem"), foreign("robot.key"), &["--token-file", &token]),
+        &["this end's certificate is of another authority", "help: --cert must be made by"],
+    );
+    cannot(
+        &with(own("ca.pem"), own("robot.pem"), own("robot.key"), &[]),
+        &["the relay asks for a token, and there is none", "help: give the token"],
+    );
+    cannot(
+        &ran(&mut end("robot.token", &["--server-name", "elsewhere"])),
+        &["elsewhere", "help: say --server-name"],
+    );
+    cannot(
+        &ran(&mut end("robot.token", &["--session", "2"])),
+        &["the robot in session 2", "help: --session"],
+    );
+    let strange = foreign("robot.token");
+    let strange = with(own("ca.pem"), own("robot.pem"), own("robot.key"), &["--token-file", &strange]);
+    cannot(&strange, &["the relay does not know this token", "help: --token-file must"]);
+    let nobody = ran(party("robot", "robot", "robot.token", folder.path()).args([
+        "--relay",
+        "127.0.0.1:9",
+        "--join-within",
+        "600 ms",
+    ]));
+    fails(&nobody, 1, &["nobody answers at 127.0.0.1:9", "help: is the address right"]);
+    let (summary, _) = relay.stop();
+    assert_eq!((&summary["refused"], &summary["joined"]), (&6.into(), &0.into()), "{summary}");
+}
+
+#[test]
+fn an_end_that_was_killed_and_started_again_has_its_place_within_seconds() {
+    let folder = Sandbox::new();
+    folder.run(&["certs", "--out", "."]).ok();
+    let relay = Relay::start(folder.path());
+    let robot = |more: &[&str]| {
+        let mut command = party("robot", "robot", "robot.token", folder.path());
+        command.args(["--relay", &relay.address]).args(more);
+        command
+    };
+    let mut first = robot(&[]).spawn().unwrap();
+    let mut lines = BufReader::new(first.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("robot: joined")));
+    // While it lives nobody has its place, whatever the token.
+    let second = ran(&mut robot(&["--join-within", "6 s"]));
+    fails(&second, 1, &["another robot is in session 1 and answers", "help: stop the other one"]);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let third = ran(&mut robot(&["--duration", "100 ms", "--join-within", "15 s"]));
+    assert_eq!(third.status.code(), Some(0), "{}", String::from_utf8_lossy(&third.stderr));
+    let third: Value = serde_json::from_slice(&third.stdout).unwrap();
+    assert!(third["refused_for"]["role-taken"].as_u64().unwrap() >= 1, "{third}");
+    let (summary, said) = relay.stop();
+    assert_eq!((&summary["joined"], &summary["replaced"]), (&2.into(), &1.into()), "{summary}");
+    assert!(said.iter().any(|line| line == "relay: robot left (another took its place)"), "{said:?}");
 }
 
 #[test]
@@ -101,4 +201,52 @@ fn what_cannot_run_says_why() {
     let missing = ran(party("relay", "nobody", "tokens", folder.path()).args(listen));
     assert_eq!(missing.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("nobody.pem"));
+    let wrong_side = ran(party("relay", "robot", "tokens", folder.path()).args(listen));
+    fails(&wrong_side, 2, &["it is an end's", "robot.pem", "help: --cert and --key are relay.pem"]);
+    let relay = ["--relay", "127.0.0.1:9"];
+    let wrong_side = ran(party("robot", "relay", "robot.token", folder.path()).args(relay));
+    fails(&wrong_side, 2, &["it is a relay's", "relay.pem", "help: --cert and --key are robot.pem"]);
+    std::fs::copy(folder.path().join("operator.key"), folder.path().join("robot.key")).unwrap();
+    let wrong_key = ran(party("robot", "robot", "robot.token", folder.path()).args(relay));
+    fails(&wrong_key, 2, &["robot.key", "does not belong to the certificate", "robot.pem"]);
+}
+
+#[test]
+fn an_address_that_cannot_be_had_is_told_with_what_to_do() {
+    let folder = Sandbox::new();
+    folder.run(&["certs", "--out", "."]).ok();
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let held = socket.local_addr().unwrap().to_string();
+    for (address, says) in
+        [(held.as_str(), "help: another process"), ("192.0.2.1:4433", "not one of this machine")]
+    {
+        let output = ran(party("relay", "relay", "tokens", folder.path()).args(["--listen", address]));
+        fails(&output, 2, &[&format!("failed to listen on {address}: "), says]);
+    }
+    folder.run(&["certs", "--out", "no", "--names", ""]).refused(2, &["``: it is neither a DNS name"]);
+    folder.run(&["certs", "--out", "no", "--names", "relay,a b"]).refused(2, &["`a b`: it is neither"]);
+    assert!(!folder.path().join("no").exists(), "nothing is written");
+    folder.run(&["certs", "--out", "two", "--names", "relay, 10.0.0.1"]).ok();
+}
+
+#[test]
+fn a_secret_that_everybody_can_read_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Sandbox::new();
+    folder.run(&["certs", "--out", "."]).ok();
+    let run = |more: &[&str]| {
+        let mut command = party("robot", "robot", "robot.token", folder.path());
+        ran(command.args(["--relay", "127.0.0.1:9", "--join-within", "1 ms"]).args(more))
+    };
+    let warnings = |output: &Output| {
+        let text = String::from_utf8_lossy(&output.stderr);
+        text.lines().filter(|line| line.contains("everybody on this machine can read")).count()
+    };
+    assert_eq!(warnings(&run(&[])), 0);
+    for name in ["robot.token", "robot.key"] {
+        let open = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(folder.path().join(name), open).unwrap();
+    }
+    assert_eq!(warnings(&run(&[])), 2);
 }

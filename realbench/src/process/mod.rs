@@ -28,7 +28,7 @@ use crate::error::RealError;
 use crate::stop::Stop;
 use crate::tls::{Identity, random, token_key};
 
-pub use refusal::NotJoined;
+pub use refusal::{Lack, NotJoined};
 pub use summary::{ProcessSummary, SocketSummary};
 pub use tokens::{new_token, read_access, read_token, token_line};
 

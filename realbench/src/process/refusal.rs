@@ -37,8 +37,13 @@ impl Refusals {
             Some(Role::Operator) => "an operator",
             None => "somebody",
         };
-        let TurnedAway { peer, .. } = away;
-        Some(format!("relay: turned away {who} at {peer}: {}{}", at_relay(away.why), Detail(&away.detail)))
+        let (peer, lack) = (away.peer, Lack::of(away).words());
+        let why = match away.why {
+            Refusal::PeerUntrusted => format!("its certificate {lack}"),
+            Refusal::Untrusted => format!("it finds that this relay's certificate {lack}"),
+            why => at_relay(why).to_owned(),
+        };
+        Some(format!("relay: turned away {who} at {peer}: {why}{}", Detail(&away.detail)))
     }
 
     /// The line about what was only counted since the last such line, if there is something.
@@ -57,8 +62,7 @@ impl Refusals {
 
 fn at_relay(why: Refusal) -> &'static str {
     match why {
-        Refusal::PeerUntrusted => "its certificate does not fit",
-        Refusal::Untrusted => "it does not take this relay's certificate",
+        Refusal::PeerUntrusted | Refusal::Untrusted => "a certificate does not fit",
         Refusal::Protocol => "it broke the protocol",
         Refusal::Version => "it speaks another version or protocol",
         Refusal::Hello => "its hello cannot be read",
@@ -69,6 +73,46 @@ fn at_relay(why: Refusal) -> &'static str {
         Refusal::SessionsFull => "there are as many sessions as there can be",
         Refusal::ConnectionsFull => "there are as many connections as there can be",
         Refusal::Unsaid => "no reason is known",
+    }
+}
+
+/// What is wrong with a certificate, by the alert of whoever would not take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// It is of another authority.
+    Authority,
+    /// It carries other names than the one that was asked for.
+    Name,
+    /// It is not valid at this time.
+    Time,
+    /// It is for the other side of a connection.
+    Purpose,
+    /// Something else.
+    Other,
+}
+
+impl Lack {
+    /// What the alert says, as rustls uses them.
+    pub fn of(away: &TurnedAway) -> Self {
+        match away.alert {
+            // Where two authorities have one name, it is the signature that does not fit.
+            Some(ALERT_UNKNOWN_CA | ALERT_DECRYPT_ERROR) => Self::Authority,
+            Some(ALERT_BAD_CERTIFICATE) if away.detail.contains("for name") => Self::Name,
+            Some(ALERT_CERTIFICATE_EXPIRED) => Self::Time,
+            Some(ALERT_UNSUPPORTED_CERTIFICATE) => Self::Purpose,
+            _ => Self::Other,
+        }
+    }
+
+    /// Reads after "the certificate".
+    fn words(self) -> &'static str {
+        match self {
+            Self::Authority => "is of another authority",
+            Self::Name => "carries another name",
+            Self::Time => "is not valid at this time",
+            Self::Purpose => "is for the other side of a connection",
+            Self::Other => "does not fit",
+        }
     }
 }
 
@@ -108,8 +152,10 @@ impl fmt::Display for NotJoined {
             };
         };
         match away.why {
-            Refusal::PeerUntrusted => f.write_str("the relay's certificate does not fit"),
-            Refusal::Untrusted => f.write_str("the relay does not take this end's certificate"),
+            Refusal::PeerUntrusted => write!(f, "the relay's certificate {}", Lack::of(away).words()),
+            Refusal::Untrusted => {
+                write!(f, "the relay finds that this end's certificate {}", Lack::of(away).words())
+            }
             Refusal::Protocol => write!(f, "what answers at {relay} does not keep to the protocol"),
             Refusal::Version => write!(f, "what answers at {relay} is no relay, or one of another version"),
             Refusal::Hello => f.write_str("the relay could not read this end's hello"),
@@ -136,6 +182,13 @@ impl fmt::Display for Detail<'_> {
         if self.0.is_empty() { Ok(()) } else { write!(f, " ({})", self.0) }
     }
 }
+
+// RFC 8446 §6.2
+const ALERT_BAD_CERTIFICATE: u8 = 42;
+const ALERT_UNSUPPORTED_CERTIFICATE: u8 = 43;
+const ALERT_CERTIFICATE_EXPIRED: u8 = 45;
+const ALERT_UNKNOWN_CA: u8 = 48;
+const ALERT_DECRYPT_ERROR: u8 = 51;
 
 #[cfg(test)]
 mod tests {
@@ -194,5 +247,16 @@ mod tests {
         let detail = TurnedAway { detail: "unknown issuer".into(), ..away(Refusal::PeerUntrusted, 1) };
         let text = not_joined(Some(detail)).to_string();
         assert_eq!(text, "the relay's certificate does not fit (unknown issuer)");
+        let lacks = [
+            (48, "of another authority"),
+            (51, "of another authority"),
+            (45, "at this time"),
+            (43, "other side"),
+        ];
+        for (alert, words) in lacks {
+            let away = TurnedAway { alert: Some(alert), ..away(Refusal::Untrusted, 1) };
+            let text = not_joined(Some(away)).to_string();
+            assert!(text.contains("this end's certificate") && text.contains(words), "{text}");
+        }
     }
 }

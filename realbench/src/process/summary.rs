@@ -15,7 +15,8 @@ use crate::driver::Report;
 pub struct ProcessSummary {
     /// Always `"arcbench.process"`.
     pub schema: &'static str,
-    /// Version of this format: 1.
+    /// Version of this format: 2. In 1, packets were those of the last connection, the round trip was there before it was
+    /// measured, and `lost` counted connections that had not joined.
     pub version: u32,
     /// `"relay"`, `"robot"` or `"operator"`.
     pub role: &'static str,
@@ -29,7 +30,7 @@ pub struct ProcessSummary {
     pub replaced: u64,
     /// Times that this end was not let into its session; at a relay, that anybody was turned away before it joined one.
     pub refused: u64,
-    /// How many of these for which reason (`realbench::process` and WIRE.md have the names).
+    /// How many of these for which reason, by the names of `Refusal`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub refused_for: BTreeMap<&'static str, u64>,
     /// Frames that the cameras made.
@@ -104,7 +105,7 @@ impl ProcessSummary {
         let relay = role.is_none();
         Self {
             schema: "arcbench.process",
-            version: 1,
+            version: 2,
             role: match role {
                 None => "relay",
                 Some(Role::Robot) => "robot",
@@ -135,13 +136,11 @@ impl ProcessSummary {
                 self.refused += 1;
                 *self.refused_for.entry(away.why.name()).or_insert(0) += 1;
             }
-            // An end may have lost a connection that had not joined.
             Event::Left { reason, .. } if self.in_session || self.is_relay() => {
                 self.lost += 1;
                 self.replaced += u64::from(*reason == LeaveReason::Replaced);
                 self.in_session = false;
             }
-            Event::Left { .. } => {}
             Event::FrameAtRelay { .. } => count(&mut self.frames_at_relay),
             Event::FrameForwarded { .. } => count(&mut self.frames_forwarded),
             Event::FrameDelivered { .. } => count(&mut self.frames_delivered),
@@ -152,7 +151,8 @@ impl ProcessSummary {
             Event::PoseAtRelay { .. } => count(&mut self.commands_forwarded),
             Event::CommandExecuted { .. } => count(&mut self.commands_executed),
             Event::CommandStale { .. } => count(&mut self.commands_refused),
-            Event::FrameSizeAsked { .. } => {}
+            // An end may also have lost a connection that had not joined.
+            Event::Left { .. } | Event::FrameSizeAsked { .. } => {}
         }
     }
 

@@ -134,7 +134,8 @@ fn a_wrong_token_or_authority_is_refused_before_any_media() {
     let socket = local();
     let address = socket.local_addr().unwrap();
     let relay = Process::relay(socket, &ours);
-    let began = std::time::Instant::now();
+    let clock = Clock::start();
+    let began = clock.now();
     // A token that nobody has, the operator's token as a robot, and certificates of another authority at one side or both.
     let half = theirs.trusting(&ours);
     for (set, shown, why) in [
@@ -146,7 +147,7 @@ fn a_wrong_token_or_authority_is_refused_before_any_media() {
         let error = Process::end(address, set, End::Robot, token(shown), 30_000).finish().unwrap_err();
         assert_eq!(never_joined(error).why(), Some(why));
     }
-    assert!(began.elapsed() < Duration::from_secs(15), "none of them waits until it has no more time");
+    assert!(clock.now().since(began) < Span::from_secs(15), "none of them waits until it has no more time");
     let relay = relay.stop();
     assert_eq!((relay.joined, relay.lost, relay.frames_at_relay), (0, 0, Some(0)));
     let expected = [("other-token", 1), ("peer-untrusted", 1), ("token", 1), ("untrusted", 1)];
@@ -174,7 +175,7 @@ fn an_end_says_what_the_certificate_lacks() {
     };
     let text = with_name("elsewhere").finish().unwrap_err().to_string();
     assert!(text.contains("elsewhere") && text.contains("relay"), "{text}");
-    relay.until("it does not take this relay's certificate");
+    relay.until("it finds that this relay's certificate carries another name");
     // An end's certificate where the relay's should be, and the other way round.
     let socket = local();
     let address = socket.local_addr().unwrap();
