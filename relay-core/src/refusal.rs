@@ -119,7 +119,8 @@ impl TurnedAway {
             ConnectionError::ConnectionClosed(close) => {
                 let alert = alert(close.error_code);
                 let why = match close.error_code {
-                    TransportErrorCode::NO_ERROR => return None,
+                    // The latter is an application's code before the handshake is done (RFC 9000 §10.2.3).
+                    TransportErrorCode::NO_ERROR | TransportErrorCode::APPLICATION_ERROR => return None,
                     TransportErrorCode::CONNECTION_REFUSED => Refusal::ConnectionsFull,
                     _ => by_alert(alert, Refusal::Untrusted),
                 };
@@ -215,7 +216,9 @@ mod tests {
         for reason in [app(0), app(2), ConnectionError::TimedOut, ConnectionError::Reset] {
             assert_eq!(of(&reason), None, "{reason:?}");
         }
-        assert_eq!(of(&closed(TransportErrorCode::NO_ERROR, b"")), None);
+        for code in [TransportErrorCode::NO_ERROR, TransportErrorCode::APPLICATION_ERROR] {
+            assert_eq!(of(&closed(code, b"")), None);
+        }
     }
 
     #[test]

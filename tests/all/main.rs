@@ -1,5 +1,6 @@
 //! The integration tests, as one binary.
 
+mod admission;
 mod architecture;
 mod baseline;
 mod causes;

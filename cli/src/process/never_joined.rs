@@ -21,6 +21,8 @@ fn help(cause: &NotJoined) -> &'static str {
     let Some(away) = &cause.away else {
         return if cause.heard {
             "the network may lose too much of it; --join-within gives it more time"
+        } else if cause.unsent.is_some() {
+            "is there a route to this address, and does this machine's firewall let UDP out?"
         } else {
             "is the address right, does the relay run, and does every firewall let UDP through both ways?"
         };

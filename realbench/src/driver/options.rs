@@ -41,6 +41,8 @@ pub struct Report {
     pub receive_calls: u64,
     /// Datagrams that the kernel would not send: no route, no permission, no buffer. They are lost as on a link.
     pub send_errors: u64,
+    /// What the kernel said the last time that it would not.
+    pub send_error: Option<String>,
     /// Probes of the path's packet size that were too large for the local device; no error.
     pub probes_too_large: u64,
     /// Times that sending had to wait for room in the socket.

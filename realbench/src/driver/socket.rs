@@ -151,7 +151,10 @@ impl Socket {
                 Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
                     report.probes_too_large += count;
                 }
-                Err(_) => report.send_errors += count,
+                Err(error) => {
+                    report.send_errors += count;
+                    report.send_error = Some(error.to_string());
+                }
             }
             // The kernel may have turned offload off; quinn-udp notes that it cannot be had.
             self.segments_max = self.segments_max.min(self.state.max_gso_segments().max(1));

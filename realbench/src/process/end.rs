@@ -119,6 +119,7 @@ impl<'a> EndProcess<'a> {
                 session: joining.session,
                 with_token: joining.token.is_some(),
                 heard: false,
+                unsent: None,
                 away: None,
             },
             hopeless: false,
@@ -139,6 +140,7 @@ impl<'a> EndProcess<'a> {
         self.summary.duration_s = seconds(now);
         if self.summary.joined == 0 && (self.hopeless || now >= self.join_by) {
             self.not_joined.heard = report.datagrams_received > 0;
+            self.not_joined.unsent.clone_from(&report.send_error);
             return Err(RealError::NeverJoined(Box::new(self.not_joined)));
         }
         Ok(self.summary)

@@ -129,6 +129,8 @@ pub struct NotJoined {
     pub with_token: bool,
     /// Whether anything came from the network.
     pub heard: bool,
+    /// What the system said when it would not send, if that happened.
+    pub unsent: Option<String>,
     /// How it was turned away the last time, if it ever was.
     pub away: Option<TurnedAway>,
 }
@@ -145,10 +147,12 @@ impl fmt::Display for NotJoined {
         let Self { relay, session, .. } = self;
         let role = name(self.role);
         let Some(away) = &self.away else {
-            return if self.heard {
-                write!(f, "somebody answers at {relay}, but the session was not joined in time")
-            } else {
-                write!(f, "nobody answers at {relay}")
+            return match &self.unsent {
+                _ if self.heard => {
+                    write!(f, "somebody answers at {relay}, but the session was not joined in time")
+                }
+                Some(error) => write!(f, "the system does not send to {relay}: {error}"),
+                None => write!(f, "nobody answers at {relay}"),
             };
         };
         match away.why {
@@ -233,17 +237,19 @@ mod tests {
             session: 3,
             with_token: true,
             heard: false,
+            unsent: None,
             away,
         };
         let mut words: Vec<String> =
             Refusal::ALL.iter().map(|why| not_joined(Some(away(*why, 1))).to_string()).collect();
         words.push(not_joined(None).to_string());
         words.push(NotJoined { heard: true, ..not_joined(None) }.to_string());
+        words.push(NotJoined { unsent: Some("no route".to_owned()), ..not_joined(None) }.to_string());
         let without = NotJoined { with_token: false, ..not_joined(Some(away(Refusal::Token, 1))) };
         words.push(without.to_string());
         words.sort();
         words.dedup();
-        assert_eq!(words.len(), Refusal::ALL.len() + 3, "{words:#?}");
+        assert_eq!(words.len(), Refusal::ALL.len() + 4, "{words:#?}");
         let detail = TurnedAway { detail: "unknown issuer".into(), ..away(Refusal::PeerUntrusted, 1) };
         let text = not_joined(Some(detail)).to_string();
         assert_eq!(text, "the relay's certificate does not fit (unknown issuer)");

@@ -200,7 +200,11 @@ fn what_can_mend_is_tried_until_the_time_is_over() {
     let silent = local();
     let cause = Process::end(silent.local_addr().unwrap(), &certificates, End::Robot, token(1), 0);
     let cause = never_joined(cause.finish().unwrap_err());
-    assert_eq!((cause.why(), cause.heard), (None, false));
+    assert_eq!((cause.why(), cause.heard, &cause.unsent), (None, false, &None));
+    // Broadcasts need a permission that the socket does not have.
+    let cause = Process::end(([255; 4], 9).into(), &certificates, End::Robot, token(1), 0);
+    let cause = never_joined(cause.finish().unwrap_err());
+    assert!(cause.to_string().starts_with("the system does not send to 255.255.255.255:9: "), "{cause}");
     let socket = local();
     let address = socket.local_addr().unwrap();
     let relay = Process::relay(socket, &certificates);

@@ -21,7 +21,8 @@ impl Relay {
     /// Puts a peer into its session, or turns it away.
     pub(super) fn admit(&mut self, now: Time, handle: ConnectionHandle, hello: Hello) {
         let Hello { role, session: id, token } = hello;
-        let free = self.listen.access.judge(id, role, &token).and_then(|()| self.ask_for_place(now, id, role));
+        let free =
+            self.listen.access.judge(id, role, &token).and_then(|()| self.ask_for_place(now, id, role));
         if let Err(why) = free {
             return self.turn_away(handle, Some(role), why);
         }
