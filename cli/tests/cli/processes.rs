@@ -188,6 +188,47 @@ fn an_end_that_was_killed_and_started_again_has_its_place_within_seconds() {
 }
 
 #[test]
+fn a_robot_that_was_stopped_executes_nothing_that_waited_for_it() {
+    let folder = Sandbox::new();
+    folder.run(&["certs", "--out", "."]).ok();
+    let relay = Relay::start(folder.path());
+    let start = |name: &str| {
+        let token = format!("{name}.token");
+        let mut child =
+            party(name, name, &token, folder.path()).args(["--relay", &relay.address]).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let joined = format!("{name}: joined");
+        assert!(lines.any(|line| line.contains(&joined)));
+        (child, lines)
+    };
+    let signal = |child: &Child, signal| {
+        rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
+    };
+    let ((robot, robot_lines), (operator, mut lines)) = (start("robot"), start("operator"));
+    // The operator's lines are the clock: five a second.
+    let mut wait = |count: usize| {
+        assert_eq!(lines.by_ref().filter(|line| line.contains(" s:")).take(count).count(), count)
+    };
+    wait(2);
+    signal(&robot, rustix::process::Signal::STOP);
+    wait(25);
+    signal(&robot, rustix::process::Signal::CONT);
+    wait(5);
+    let summary = |child: Child| -> Value {
+        signal(&child, rustix::process::Signal::TERM);
+        serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    let (robot, operator) = (summary(robot), summary(operator));
+    drop((robot_lines, lines));
+    let (made, executed) =
+        (operator["poses_made"].as_u64().unwrap(), robot["commands_executed"].as_u64().unwrap());
+    // Of five seconds with 72 a second, those of the last one may be young enough.
+    assert!(executed > 72 && made > executed + 3 * 72, "{operator}\n{robot}");
+    assert!(robot["socket"]["dropped"].as_u64().unwrap() > 72, "{robot}");
+    relay.stop();
+}
+
+#[test]
 fn what_cannot_run_says_why() {
     let folder = Sandbox::new();
     folder.run(&["certs", "--out", "."]).ok();

@@ -88,7 +88,9 @@ impl Noise<'_> {
         let over = |lag: Option<LagSummary>, us: f64| lag.filter(|lag| lag.p99 > us).map(|lag| lag.p99 / 1e3);
         let mut reasons = Vec::new();
         if let Some(dropped) = host.dropped_at_sockets.filter(|dropped| *dropped > 0) {
-            reasons.push(format!("{dropped} datagrams found an end's socket full"));
+            reasons.push(format!(
+                "{dropped} datagrams found an end's socket full, or waited in it for over a second"
+            ));
         }
         if self.link.unstamped > 0 {
             reasons.push(format!(

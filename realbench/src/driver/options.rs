@@ -47,6 +47,6 @@ pub struct Report {
     pub probes_too_large: u64,
     /// Times that sending had to wait for room in the socket.
     pub sends_blocked: u64,
-    /// Datagrams that the socket's receive buffer had no room for; `None` where the kernel does not say.
+    /// Datagrams that the socket's receive buffer had no room for, or that waited in it for over a second; `None` where the kernel does not say.
     pub dropped_at_socket: Option<u64>,
 }

@@ -31,6 +31,7 @@ pub(super) struct Socket {
     /// What came after a batch for which the socket had no room.
     held: Option<(Transmit, Vec<u8>)>,
     drops_before: Option<u64>,
+    dropped_late: u64,
 }
 
 /// Datagrams of one size for one address that wait to go in one call.
@@ -69,6 +70,7 @@ impl Socket {
             batch: Batch::default(),
             held: None,
             drops_before,
+            dropped_late: 0,
         })
     }
 
@@ -97,7 +99,11 @@ impl Socket {
         for (slot, meta) in metas[..count].iter().enumerate() {
             let stamp = meta.timestamp.map(|stamp| clock.of_wall(stamp, offset));
             // The wall clock may be set meanwhile; what cannot be is not believed.
-            let stamp = stamp.filter(|at| *at <= now && now.since(*at) <= STAMP_AGE_MAX);
+            let stamp = stamp.filter(|at| *at <= now);
+            if stamp.is_some_and(|at| now.since(at) > WAIT_MAX) {
+                self.dropped_late += meta.len.div_ceil(meta.stride.max(1)) as u64;
+                continue;
+            }
             if let Some(at) = stamp {
                 report.receive_lag.record(now.since(at));
             }
@@ -174,10 +180,13 @@ impl Socket {
         self.io.writable().await
     }
 
-    /// Datagrams for which the receive buffer had no room since the start.
+    /// Datagrams that never came out of the socket since the start: the receive buffer had no room for them, or they had
+    /// waited in it for too long.
     pub(super) fn drops(&self) -> Option<u64> {
-        let before = self.drops_before?;
-        Some(sockopt::drops(&self.io)?.saturating_sub(before))
+        let full =
+            self.drops_before.and_then(|before| Some(sockopt::drops(&self.io)?.saturating_sub(before)));
+        let late = Some(self.dropped_late).filter(|late| *late > 0);
+        if full.is_none() { late } else { full.map(|full| full + self.dropped_late) }
     }
 }
 
@@ -223,5 +232,6 @@ const OFFLOADED_BYTES_MAX: usize = 64 << 10;
 const DATAGRAM_BYTES_MAX: usize = 9 << 10;
 /// UDP's own limit on what one call may hand over, headers deducted.
 const SEND_BYTES_MAX: usize = 65_000;
-/// A datagram that waited longer than this was not stamped by the same clock.
-const STAMP_AGE_MAX: Span = Span::from_secs(1);
+/// A datagram that waited longer than this in the socket is lost, as on a link: the process was stopped, or the machine asleep,
+/// and who sent it cannot have meant it for now. A command in it does not say how long it waited here.
+const WAIT_MAX: Span = Span::from_secs(1);

@@ -152,9 +152,9 @@ impl<'a> EndProcess<'a> {
     }
 
     fn turned_away(&mut self, away: &TurnedAway) {
-        // The same answer again is no news; the next line of statistics has it.
-        let news = self.not_joined.why() != Some(away.why);
         self.hopeless |= self.began.is_none() && away.why.is_lasting();
+        // The same answer again is no news, and the next line of statistics has it; the last answer is the error.
+        let news = self.not_joined.why() != Some(away.why) && !self.hopeless;
         self.not_joined.away = Some(away.clone());
         if news {
             self.notes.say(&format!("{}: not let in: {}", name(self.role), self.not_joined));

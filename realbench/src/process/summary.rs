@@ -92,7 +92,8 @@ pub struct SocketSummary {
     pub received: u64,
     /// Datagrams that the kernel would not send.
     pub send_errors: u64,
-    /// Datagrams that the receive buffer had no room for; `null` where the kernel does not say.
+    /// Datagrams that the receive buffer had no room for, or that waited in it for over a second while the process was
+    /// stopped or the machine asleep; `null` where the kernel does not say.
     pub dropped: Option<u64>,
     /// How late timeouts and inputs were dealt with, in microseconds.
     pub timer_lag_us: Option<LagSummary>,
