@@ -201,6 +201,9 @@ fn a_relay_that_is_full_says_of_what() {
     assert!(trio.robot.is_joined() && trio.operator.is_joined());
 }
 
+/// What is done to the bytes of a message.
+type Change = fn(&mut [u8]);
+
 /// A wire on which `change` is made to what `from` says of robot's joining: its hello, or the relay's welcome.
 fn changed(from: End, change: impl Fn(&mut [u8]) + 'static) -> impl FnMut(End, End, &[u8]) -> Fate {
     move |sender, receiver, bytes| {
@@ -215,7 +218,7 @@ fn changed(from: End, change: impl Fn(&mut [u8]) + 'static) -> impl FnMut(End, E
 
 #[test]
 fn a_hello_that_does_not_fit_is_answered_with_why() {
-    let cases: [(fn(&mut [u8]), Refusal); 3] = [
+    let cases: [(Change, Refusal); 3] = [
         (|hello| hello[4] = 9, Refusal::Version),
         (|hello| hello[0] = b'x', Refusal::Hello),
         (|hello| hello[5] = 3, Refusal::Hello),
@@ -233,7 +236,7 @@ fn a_hello_that_does_not_fit_is_answered_with_why() {
 
 #[test]
 fn a_relay_of_another_version_is_known_by_its_welcome() {
-    let cases: [(fn(&mut [u8]), Refusal); 3] = [
+    let cases: [(Change, Refusal); 3] = [
         (|welcome| welcome[4] = 9, Refusal::Version),
         (|welcome| welcome[0] = b'x', Refusal::Protocol),
         (|welcome| welcome[5] = 99, Refusal::Unsaid),

@@ -207,7 +207,7 @@ fn a_robot_that_was_stopped_executes_nothing_that_waited_for_it() {
     let ((robot, robot_lines), (operator, mut lines)) = (start("robot"), start("operator"));
     // The operator's lines are the clock: five a second.
     let mut wait = |count: usize| {
-        assert_eq!(lines.by_ref().filter(|line| line.contains(" s:")).take(count).count(), count)
+        assert_eq!(lines.by_ref().filter(|line| line.contains(" s:")).take(count).count(), count);
     };
     wait(2);
     signal(&robot, rustix::process::Signal::STOP);
