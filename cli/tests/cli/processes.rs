@@ -223,7 +223,7 @@ fn a_robot_that_was_stopped_executes_nothing_that_waited_for_it() {
     let (made, executed) =
         (operator["poses_made"].as_u64().unwrap(), robot["commands_executed"].as_u64().unwrap());
     // Of five seconds with 72 a second, those of the last one may be young enough.
-    assert!(executed > 72 && made > executed + 3 * 72, "{operator}\n{robot}");
+    assert!(executed > 36 && made > executed + 3 * 72, "{operator}\n{robot}");
     assert!(robot["socket"]["dropped"].as_u64().unwrap() > 72, "{robot}");
     relay.stop();
 }

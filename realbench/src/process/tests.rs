@@ -217,7 +217,7 @@ fn what_can_mend_is_tried_until_the_time_is_over() {
     let first = first.stop();
     assert_eq!((first.joined, first.lost, first.refused), (1, 0, 0));
     let relay = relay.stop();
-    assert!(relay.refused >= 2 && relay.refused_for["role-taken"] == relay.refused, "{relay:?}");
+    assert!(relay.refused >= 1 && relay.refused_for["role-taken"] == relay.refused, "{relay:?}");
 }
 
 #[test]
