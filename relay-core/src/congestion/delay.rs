@@ -40,12 +40,14 @@
 mod base;
 mod meter;
 mod rival;
+mod silence;
 
 use units::{Span, Time};
 
 use self::base::PathDelay;
 use self::meter::Meter;
 use self::rival::{Gone, Interval, Rival};
+use self::silence::Silence;
 use super::controller::{Acked, Controller, Lost, Sent, Start, WINDOW_BYTES_MAX};
 use crate::pacer::PacingRate;
 
@@ -79,6 +81,7 @@ pub(crate) struct Delay {
     best_per_sec: f64,
     /// Intervals that began before this are not judged: they show what was sent before the last cut.
     blind_until: Time,
+    silence: Silence,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,6 +118,7 @@ impl Delay {
             rival: None,
             best_per_sec: 0.0,
             blind_until: Time::ZERO,
+            silence: Silence::default(),
         }
     }
 
@@ -226,6 +230,15 @@ impl Delay {
         self.blind_until = now + self.rtt;
     }
 
+    /// The link was gone for a while and is back: what was seen before says nothing about now.
+    fn look_afresh(&mut self, now: Time) {
+        self.meter.restart();
+        self.samples.clear();
+        (self.interval_began, self.used_bytes) = (now, 0);
+        (self.over, self.calm, self.cuts) = (0, 0, 0);
+        self.blind_until = self.blind_until.max(now + self.rtt);
+    }
+
     fn limit_to_delivered(&mut self, now: Time) {
         let delivered = self.meter.delivered_per_sec(now).max(self.rate_min());
         let limited = match self.mode {
@@ -288,9 +301,13 @@ impl Controller for Delay {
             self.interval_began = now;
         }
         self.used_bytes += sent.bytes;
+        self.silence.on_sent(now);
     }
 
     fn on_acked(&mut self, now: Time, acked: &Acked) {
+        if self.silence.ends_with(acked.sent_at) {
+            self.look_afresh(now);
+        }
         if acked.rtt > Span::ZERO {
             // A stray acknowledgement after an outage measures the outage, not the path.
             let rtt = acked.rtt.min(RTT_MAX);
@@ -355,6 +372,7 @@ impl Controller for Delay {
         self.rival = None;
         self.best_per_sec = 0.0;
         self.blind_until = Time::ZERO;
+        self.silence = Silence::default();
     }
 
     fn on_packet_size(&mut self, packet_bytes: u64) {

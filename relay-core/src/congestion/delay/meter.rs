@@ -77,6 +77,11 @@ impl Meter {
         if acked + lost < LOSS_BYTES_MIN { 0.0 } else { lost as f64 / (acked + lost) as f64 }
     }
 
+    /// Forgets what arrived: after a time in which nothing could, it is no measure.
+    pub(super) fn restart(&mut self) {
+        self.arrived.clear();
+    }
+
     pub(super) fn forget(&mut self, now: Time) {
         while self.arrived.front().is_some_and(|slot| now.since(slot.began) > RATE_OVER) {
             self.arrived.pop_front();
