@@ -29,13 +29,15 @@ pub(crate) struct Held<T> {
 
 /// A packet that the queue dropped after it had let it in, or that was lost behind such a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueDrop {
+pub struct QueueDrop<P> {
     /// Its number in this direction, as [`crate::Admission`] had it.
     pub id: u64,
     /// When it was dropped.
     pub at: Time,
     /// Its IP bytes.
     pub ip_bytes: u32,
+    /// What was given.
+    pub payload: P,
 }
 
 /// What waits for the bottleneck, and the state of the algorithms.
@@ -49,7 +51,7 @@ pub(crate) struct Active<T> {
     codel: Codel,
     dualpi2: DualPi2,
     /// Drops that have not been reported yet.
-    dropped: VecDeque<QueueDrop>,
+    dropped: VecDeque<QueueDrop<T>>,
     dropped_total: Count,
     marked_total: Count,
 }
@@ -112,14 +114,14 @@ impl<T> Active<T> {
                 match self.dualpi2.pick(low, behind, now.since(held.arrived), held.ecn) {
                     Pick::Send => return Some(held),
                     Pick::Mark => return Some(self.mark(held)),
-                    Pick::Drop => self.discard(now, &held),
+                    Pick::Drop => self.discard(now, held),
                 }
             },
         }
     }
 
     /// The next packet that was dropped at the queue's exit.
-    pub(crate) fn poll_drop(&mut self) -> Option<QueueDrop> {
+    pub(crate) fn poll_drop(&mut self) -> Option<QueueDrop<T>> {
         self.dropped.pop_front()
     }
 
@@ -144,13 +146,14 @@ impl<T> Active<T> {
     }
 
     /// Has [`poll_drop`](Self::poll_drop) say that a packet it let in is gone.
-    pub(crate) fn report(&mut self, drop: QueueDrop) {
+    pub(crate) fn report(&mut self, drop: QueueDrop<T>) {
         self.dropped.push_back(drop);
     }
 
-    fn discard(&mut self, now: Time, held: &Held<T>) {
-        self.dropped_total.add(held.ip_bytes);
-        self.report(QueueDrop { id: held.id, at: now, ip_bytes: held.ip_bytes });
+    fn discard(&mut self, now: Time, held: Held<T>) {
+        let Held { id, ip_bytes, carried, .. } = held;
+        self.dropped_total.add(ip_bytes);
+        self.report(QueueDrop { id, at: now, ip_bytes, payload: carried });
     }
 }
 

@@ -224,9 +224,10 @@ impl<P: Clone> Link<P> {
     }
 
     /// The next packet that was let into an active queue and dropped there. Each is reported once, after the
-    /// call of `send` or `poll_exit` that found it due.
-    pub fn poll_drop(&mut self) -> Option<QueueDrop> {
-        self.active.as_mut()?.poll_drop()
+    /// call of `send` or `poll_exit` that found it due, and kept until then.
+    pub fn poll_drop(&mut self) -> Option<QueueDrop<P>> {
+        let QueueDrop { id, at, ip_bytes, payload: (_, payload) } = self.active.as_mut()?.poll_drop()?;
+        Some(QueueDrop { id, at, ip_bytes, payload })
     }
 
     /// What the stages did so far.
@@ -339,7 +340,7 @@ impl<P: Clone> Link<P> {
         let Some(at) = self.release(passage.departure, words.jitter) else {
             self.counters.lost.add(ip_bytes);
             if let Some(active) = &mut self.active {
-                active.report(QueueDrop { id, at: passage.departure, ip_bytes });
+                active.report(QueueDrop { id, at: passage.departure, ip_bytes, payload: (words, payload) });
             }
             return;
         };

@@ -37,6 +37,11 @@ pub trait Tap {
         let _ = (now, packet);
     }
 
+    /// A packet that a link had accepted was dropped in its queue: what active queues do.
+    fn dropped(&mut self, now: Time, packet: &Dropped<'_>) {
+        let _ = (now, packet);
+    }
+
     /// A packet came out of a link.
     fn arrived(&mut self, now: Time, packet: &Arrived<'_>) {
         let _ = (now, packet);
@@ -81,6 +86,20 @@ pub struct Sent<'a> {
     pub verdict: Verdict,
     /// What its sender says it carries.
     pub carries: Carried,
+}
+
+/// A packet that had been let into a link's queue and was dropped there. The second flow's are not told of, as
+/// none of its packets is.
+#[derive(Debug, Clone, Copy)]
+pub struct Dropped<'a> {
+    /// Which one.
+    pub id: PacketId,
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// Whom it was for.
+    pub to: SocketAddr,
+    /// The UDP payload.
+    pub datagram: &'a [u8],
 }
 
 /// A packet as it leaves a link.

@@ -59,7 +59,8 @@ impl FlowRecord {
         own.lost += u64::from(verdict != Verdict::Accepted);
     }
 
-    pub(super) fn damaged(&mut self, direction: Direction) {
+    /// A packet that did not come out intact although the link had accepted it.
+    pub(super) fn lost_under_way(&mut self, direction: Direction) {
         self.own[direction as usize].lost += 1;
     }
 

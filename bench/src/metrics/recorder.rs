@@ -244,7 +244,15 @@ impl Recorder {
     /// A packet of the second flow came out of the operator hop damaged; not to be told of a second copy.
     pub fn flow_packet_damaged(&mut self, direction: Direction) {
         if let Some(flow) = &mut self.flow {
-            flow.damaged(direction);
+            flow.lost_under_way(direction);
+        }
+    }
+
+    /// A packet of the second flow was dropped in the operator hop's queue, which
+    /// [`packet_dropped`](Self::packet_dropped) was told of as of any other.
+    pub fn flow_packet_dropped(&mut self, direction: Direction) {
+        if let Some(flow) = &mut self.flow {
+            flow.lost_under_way(direction);
         }
     }
 

@@ -9,12 +9,13 @@ use std::fmt::Write as _;
 use bench::netmodel::Verdict;
 use bench::relay_core::{Camera, Event, FrameId, PartKind, Role, VideoPart};
 use bench::{Cause, Cell, CellResult, Direction, End, FrameRow, Hop, Input};
-use sim::tap::{Sample, Sent};
+use sim::tap::{Arrived, Dropped, Sample, Sent};
 use sim::{Options, Tap};
 use units::{Share, Span, Time};
 
 use super::content::{Cameras, part_name, sentence};
 use super::spans::Window;
+use super::under_way::UnderWay;
 use super::{size, tapped};
 use crate::failure::Failure;
 use crate::kept_cell::KeptCell;
@@ -56,6 +57,7 @@ struct Watch {
     frames: BTreeMap<FrameId, Parts>,
     run: Option<Run>,
     bursts: [Option<Burst>; 2],
+    under_way: UnderWay,
     executed_ns: Option<u64>,
     /// The share of its size last asked of each camera.
     asked: BTreeMap<Camera, Share>,
@@ -103,6 +105,7 @@ impl Watch {
             frames: BTreeMap::new(),
             run: None,
             bursts: [None, None],
+            under_way: UnderWay::default(),
             executed_ns: None,
             asked: BTreeMap::new(),
         }
@@ -333,12 +336,35 @@ impl Tap for Watch {
         if packet.id.hop != Hop::Operator {
             return;
         }
+        self.under_way.sent(now, packet);
         let at_ns = self.relative(now);
         if self.window.holds(at_ns) {
             self.lost(at_ns, packet);
         }
         if packet.id.direction == Direction::Down {
             self.parts(at_ns, packet);
+        }
+    }
+
+    fn arrived(&mut self, _now: Time, packet: &Arrived<'_>) {
+        self.under_way.arrived(packet);
+    }
+
+    fn dropped(&mut self, now: Time, packet: &Dropped<'_>) {
+        let Some((waited, carries)) = self.under_way.dropped(now, packet) else { return };
+        let direction = packet.id.direction;
+        let part = carries.video.filter(|_| direction == Direction::Down);
+        if let Some(parts) = part.and_then(|part| self.frames.get_mut(&part.frame)) {
+            parts.lost += 1;
+        }
+        let at_ns = self.relative(now);
+        if self.window.holds(at_ns) {
+            let (number, waited_ms) = (packet.id.number, waited.as_millis_f64());
+            let (direction, what) = (direction.name(), sentence(&self.cameras, &carries));
+            let text = format!(
+                "{direction}: 1 packet dropped in the queue after {waited_ms:.1} ms (#{number}): {what}"
+            );
+            self.push(at_ns, "lost", text);
         }
     }
 

@@ -14,6 +14,7 @@ mod qlog;
 mod spans;
 mod taps;
 mod trace;
+mod under_way;
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};

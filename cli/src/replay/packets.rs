@@ -11,7 +11,7 @@ use std::path::Path;
 use bench::netmodel::Verdict;
 use bench::relay_core::Carried;
 use bench::{Direction, Hop, IP_UDP_OVERHEAD_BYTES};
-use sim::tap::{Arrived, PacketId, Sent};
+use sim::tap::{Arrived, Dropped, PacketId, Sent};
 use units::{Span, Time};
 
 use super::content::{Cameras, kinds};
@@ -26,8 +26,9 @@ pub(crate) struct PacketLog<W> {
     waiting: VecDeque<Line>,
     /// The number among all packets of the first of `waiting`.
     first: u64,
-    /// For each link the numbers among all packets of its packets in `waiting`.
-    places: [Places; 4],
+    /// For each link its packets in `waiting`, by their numbers there: a packet's number, and its place among all
+    /// packets. Numbers are in order but not without gaps, since a second flow's packets have some of them.
+    places: [VecDeque<(u64, u64)>; 4],
     text: String,
     lines: u64,
 }
@@ -51,13 +52,6 @@ impl Format {
     }
 }
 
-#[derive(Debug, Default)]
-struct Places {
-    /// The number within its link of the first.
-    first: u64,
-    places: VecDeque<u64>,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Line {
     sent: Time,
@@ -73,6 +67,8 @@ struct Line {
 enum Fate {
     UnderWay,
     Dropped(Verdict),
+    /// In an active queue, after so long.
+    DroppedInQueue(Span),
     Out(Exit),
 }
 
@@ -97,7 +93,7 @@ impl<W: Write> PacketLog<W> {
             cameras,
             waiting: VecDeque::new(),
             first: 0,
-            places: std::array::from_fn(|_| Places::default()),
+            places: std::array::from_fn(|_| VecDeque::new()),
             text: String::new(),
             lines: 0,
         }
@@ -110,10 +106,7 @@ impl<W: Write> PacketLog<W> {
             verdict => Fate::Dropped(verdict),
         };
         let places = &mut self.places[link_index(packet.id.hop, packet.id.direction)];
-        if places.places.is_empty() {
-            places.first = packet.id.number;
-        }
-        places.places.push_back(self.first + self.waiting.len() as u64);
+        places.push_back((packet.id.number, self.first + self.waiting.len() as u64));
         let ip_bytes = packet.datagram.len() as u32 + IP_UDP_OVERHEAD_BYTES;
         let (id, carries) = (packet.id, packet.carries);
         self.waiting.push_back(Line { sent: now, id, ip_bytes, carries, fate, again: None });
@@ -122,17 +115,29 @@ impl<W: Write> PacketLog<W> {
 
     /// A packet came out.
     pub(crate) fn arrived(&mut self, now: Time, packet: &Arrived<'_>) {
-        let places = &self.places[link_index(packet.id.hop, packet.id.direction)];
-        let place = packet.id.number.checked_sub(places.first).and_then(|at| places.places.get(at as usize));
-        let line = place.and_then(|place| self.waiting.get_mut((place - self.first) as usize));
         let exit = Exit { at: now, queued: packet.queued, corrupted: packet.corrupted };
-        if let Some(line) = line {
+        if let Some(line) = self.line(packet.id) {
             if packet.duplicate {
                 line.again = Some(exit);
             } else {
                 line.fate = Fate::Out(exit);
             }
         }
+    }
+
+    /// A packet that the link had accepted was dropped in its queue.
+    pub(crate) fn dropped(&mut self, now: Time, packet: &Dropped<'_>) {
+        if let Some(line) = self.line(packet.id) {
+            line.fate = Fate::DroppedInQueue(now.since(line.sent));
+        }
+    }
+
+    /// The line of a packet, if it is not written yet.
+    fn line(&mut self, id: PacketId) -> Option<&mut Line> {
+        let places = &self.places[link_index(id.hop, id.direction)];
+        let index = places.binary_search_by_key(&id.number, |(number, _)| *number).ok()?;
+        let (_, place) = places.get(index)?;
+        self.waiting.get_mut((place - self.first) as usize)
     }
 
     /// Writes the lines of all packets, those still under way included: how many, and the writer.
@@ -147,53 +152,54 @@ impl<W: Write> PacketLog<W> {
     fn write_known(&mut self, now: Time) {
         while let Some(line) = self.waiting.front() {
             match line.fate {
-                Fate::Dropped(_) => {}
+                Fate::Dropped(_) | Fate::DroppedInQueue(_) => {}
                 Fate::Out(exit) if exit.at < now => {}
                 _ => break,
             }
             let line = *line;
             self.waiting.pop_front();
             self.first += 1;
-            let places = &mut self.places[link_index(line.id.hop, line.id.direction)];
-            places.places.pop_front();
-            places.first += 1;
+            self.places[link_index(line.id.hop, line.id.direction)].pop_front();
             self.write(&line);
         }
     }
 
     fn write(&mut self, line: &Line) {
-        let (fate, exit) = match line.fate {
-            Fate::UnderWay => ("under-way", None),
-            Fate::Dropped(verdict) => (verdict_name(verdict), None),
-            Fate::Out(exit) => (if exit.corrupted { "damaged" } else { "delivered" }, Some(exit)),
+        let out = |exit: Exit| (Some(exit.queued), Some(exit.at));
+        let (fate, (queued, at)) = match line.fate {
+            Fate::UnderWay => ("under-way", (None, None)),
+            Fate::Dropped(verdict) => (verdict_name(verdict), (None, None)),
+            Fate::DroppedInQueue(queued) => (QUEUE_DROPPED, (Some(queued), None)),
+            Fate::Out(exit) => (if exit.corrupted { "damaged" } else { "delivered" }, out(exit)),
         };
-        self.write_line(line, fate, exit);
+        self.write_line(line, fate, queued, at);
         if let Some(exit) = line.again {
-            self.write_line(line, if exit.corrupted { "copy-damaged" } else { "copy" }, Some(exit));
+            let fate = if exit.corrupted { "copy-damaged" } else { "copy" };
+            self.write_line(line, fate, Some(exit.queued), Some(exit.at));
         }
     }
 
-    fn write_line(&mut self, line: &Line, fate: &str, exit: Option<Exit>) {
+    fn write_line(&mut self, line: &Line, fate: &str, queued: Option<Span>, at: Option<Time>) {
         self.text.clear();
         match self.format {
-            Format::Tsv => self.tsv(line, fate, exit),
-            Format::JsonLines => self.json(line, fate, exit),
+            Format::Tsv => self.tsv(line, fate, queued, at),
+            Format::JsonLines => self.json(line, fate, queued, at),
         }
         self.lines += 1;
         let _ = self.out.write_all(self.text.as_bytes());
     }
 
-    fn tsv(&mut self, line: &Line, fate: &str, exit: Option<Exit>) {
+    fn tsv(&mut self, line: &Line, fate: &str, queued: Option<Span>, at: Option<Time>) {
         let text = &mut self.text;
         let (hop, direction) = (line.id.hop.name(), line.id.direction.name());
         let sent = Micros::since(line.sent, self.start);
         let _ = write!(text, "{sent}\t{hop}\t{direction}\t{}\t{}\t{fate}\t", line.id.number, line.ip_bytes);
-        let _ = match exit {
-            Some(exit) => {
-                write!(text, "{}\t{}\t", Micros::of(exit.queued), Micros::since(exit.at, self.start))
+        for time in [queued.map(Micros::of), at.map(|at| Micros::since(at, self.start))] {
+            if let Some(time) = time {
+                let _ = write!(text, "{time}");
             }
-            None => write!(text, "\t\t"),
-        };
+            text.push('\t');
+        }
         text.push_str(&kinds(&line.carries));
         let _ = match line.carries.video {
             Some(part) => {
@@ -211,7 +217,7 @@ impl<W: Write> PacketLog<W> {
         text.push('\n');
     }
 
-    fn json(&mut self, line: &Line, fate: &str, exit: Option<Exit>) {
+    fn json(&mut self, line: &Line, fate: &str, queued: Option<Span>, at: Option<Time>) {
         let text = &mut self.text;
         let (hop, direction) = (line.id.hop.name(), line.id.direction.name());
         let sent = Micros::since(line.sent, self.start);
@@ -220,9 +226,11 @@ impl<W: Write> PacketLog<W> {
             r#"{{"t_us":{sent},"hop":"{hop}","direction":"{direction}","id":{},"ip_bytes":{},"fate":"{fate}""#,
             line.id.number, line.ip_bytes
         );
-        if let Some(exit) = exit {
-            let (queued, at) = (Micros::of(exit.queued), Micros::since(exit.at, self.start));
-            let _ = write!(text, r#","queued_us":{queued},"exit_us":{at}"#);
+        let (queued, at) = (queued.map(Micros::of), at.map(|at| Micros::since(at, self.start)));
+        for (name, time) in [("queued_us", queued), ("exit_us", at)] {
+            if let Some(time) = time {
+                let _ = write!(text, r#","{name}":{time}"#);
+            }
         }
         let _ = write!(text, r#","carries":"{}""#, kinds(&line.carries));
         if let Some(part) = line.carries.video {
@@ -276,6 +284,9 @@ pub(crate) fn verdict_name(verdict: Verdict) -> &'static str {
         Verdict::Outage => "outage",
     }
 }
+
+/// The word for a packet that a link took and dropped later, in its queue.
+pub(crate) const QUEUE_DROPPED: &str = "queue-dropped";
 
 const HEADER: &str = "t_us\thop\tdirection\tid\tip_bytes\tfate\tqueued_us\texit_us\tcarries\tcamera\tframe\tindex\tcount\t\
                       pose\tcommand\n";
@@ -341,6 +352,46 @@ mod tests {
             rows[0][..9],
             ["-100.000", "operator", "down", "0", "100", "delivered", "5.000", "400.000", "feedback"]
         );
+    }
+
+    fn dropped(number: u64) -> Dropped<'static> {
+        let address = "10.0.0.3:4433".parse().unwrap();
+        Dropped { id: id(number), from: address, to: address, datagram: &[0; 72] }
+    }
+
+    #[test]
+    fn a_drop_in_the_queue_is_a_fate_and_numbers_may_be_another_flows() {
+        let at = |us: u64| Time::from_nanos(us * 1000);
+        let cameras = Cameras::of(&bench::Scenario::parse("s", SCENARIO, &|_| None).unwrap().cells()[0]);
+        for format in [Format::Tsv, Format::JsonLines] {
+            let mut log = PacketLog::new(Vec::new(), format, Time::ZERO, cameras.clone());
+            // Numbers 1, 2 and 4 are a second flow's.
+            for (us, number) in [(100, 0), (200, 3), (300, 5)] {
+                log.sent(at(us), &sent(number, Verdict::Accepted));
+            }
+            log.arrived(at(400), &arrived(0, false, false));
+            log.dropped(at(450), &dropped(3));
+            log.dropped(at(450), &dropped(4));
+            log.arrived(at(500), &arrived(5, false, false));
+            let text = String::from_utf8(log.finish().1).unwrap();
+            let has = |parts: [&str; 2]| {
+                assert_eq!(text.lines().filter(|l| parts.iter().all(|p| l.contains(p))).count(), 1, "{text}");
+            };
+            match format {
+                Format::Tsv => {
+                    has(["down\t0\t100\tdelivered\t5.000\t400.000", ""]);
+                    has(["down\t3\t100\tqueue-dropped\t250.000\t\t", ""]);
+                    has(["down\t5\t100\tdelivered\t5.000\t500.000", ""]);
+                }
+                Format::JsonLines => {
+                    has([
+                        r#""id":3,"ip_bytes":100,"fate":"queue-dropped","queued_us":250.000,"carries""#,
+                        "",
+                    ]);
+                    has([r#""id":5"#, r#""queued_us":5.000,"exit_us":500.000"#]);
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `--pcap`: every packet as it enters and as it leaves each link, for Wireshark.
 //!
-//! pcapng (draft-ietf-opsawg-pcapng) with eight interfaces, `robot-hop/up/in` to `operator-hop/down/out`.
-//! The link type is raw IPv4; IP and UDP headers are made from the simulator's addresses. Times count
+//! pcapng (draft-ietf-opsawg-pcapng) with twelve interfaces, `robot-hop/up/in` to `operator-hop/down/out`, and for
+//! each link `…/dropped`, where a packet is seen again that the link's queue took and dropped later: its headers
+//! alone, so that nobody takes it for another sending. The link type is raw IPv4; IP and UDP headers are made from the simulator's addresses. Times count
 //! from the cell's beginning in nanoseconds. The secrets of TLS go into Decryption Secrets Blocks before
 //! the packets that need them, so that one file is all that Wireshark wants.
 
@@ -19,11 +20,11 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::pcapng::blocks::unknown::UnknownBlock;
 use pcap_file::pcapng::{Block, PcapNgWriter};
 use pcap_file::{DataLink, Endianness};
-use sim::tap::{Arrived, Sent};
+use sim::tap::{Arrived, Dropped, Sent};
 use units::Time;
 
 use super::content::{Cameras, sentence};
-use super::packets::{link_index, verdict_name};
+use super::packets::{QUEUE_DROPPED, link_index, verdict_name};
 use crate::args::CaptureAt;
 
 /// Lines of secrets that were told and are not in the capture yet.
@@ -43,18 +44,19 @@ impl<W: Write> Capture<W> {
     pub(crate) fn new(out: W, cameras: Cameras, at: CaptureAt, secrets: Secrets) -> Option<Self> {
         // The same bytes on every machine.
         let mut writer = PcapNgWriter::with_endianness(out, Endianness::Little).ok()?;
-        for link in LINKS {
-            for (end, where_) in [("in", "as it enters"), ("out", "as it leaves")] {
-                let options = vec![
-                    InterfaceDescriptionOption::IfName(Cow::Owned(format!("{link}/{end}"))),
-                    InterfaceDescriptionOption::IfDescription(Cow::Owned(format!(
-                        "each packet {where_} the link"
-                    ))),
-                    InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-                ];
-                let block = InterfaceDescriptionBlock { linktype: DataLink::IPV4, snaplen: 0, options };
-                writer.write_pcapng_block(block).ok()?;
-            }
+        let ends =
+            [("in", "each packet as it enters the link"), ("out", "each packet as it leaves the link")];
+        let ends = LINKS.iter().flat_map(|link| ends.map(|(end, what)| (format!("{link}/{end}"), what)));
+        let dropped = "headers of each packet that waited in the link's queue and was dropped there";
+        let dropped = LINKS.iter().map(|link| (format!("{link}/dropped"), dropped));
+        for (name, what) in ends.chain(dropped) {
+            let options = vec![
+                InterfaceDescriptionOption::IfName(Cow::Owned(name)),
+                InterfaceDescriptionOption::IfDescription(Cow::Borrowed(what)),
+                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+            ];
+            let block = InterfaceDescriptionBlock { linktype: DataLink::IPV4, snaplen: 0, options };
+            writer.write_pcapng_block(block).ok()?;
         }
         Some(Self { writer, cameras, at, secrets, packets: 0 })
     }
@@ -72,7 +74,20 @@ impl<W: Write> Capture<W> {
             format!("#{} {fate}; carries {}", packet.id.number, sentence(&self.cameras, &packet.carries));
         let interface = 2 * link_index(packet.id.hop, packet.id.direction);
         let ip = ip_packet(packet.from, packet.to, packet.ecn, packet.id.number, packet.datagram);
-        self.write(now, interface, &ip, comment);
+        self.write(now, interface, &ip, ip.len(), comment);
+    }
+
+    /// A packet that the link had taken was dropped in its queue.
+    pub(crate) fn dropped(&mut self, now: Time, packet: &Dropped<'_>) {
+        if self.at == CaptureAt::Received {
+            return;
+        }
+        let comment =
+            format!("#{} {QUEUE_DROPPED}: the link took it and its queue dropped it", packet.id.number);
+        let interface = DROPPED + link_index(packet.id.hop, packet.id.direction);
+        // Whoever marked it marked what came out; nothing says which bits this one had.
+        let ip = ip_packet(packet.from, packet.to, 0, packet.id.number, packet.datagram);
+        self.write(now, interface, &ip, IP_BYTES + UDP_BYTES, comment);
     }
 
     /// A packet came out.
@@ -87,7 +102,7 @@ impl<W: Write> Capture<W> {
         let comment = format!("#{number} delivered{copy}{damaged}; waited {queued_us} us in the queue");
         let interface = 2 * link_index(packet.id.hop, packet.id.direction) + 1;
         let ip = ip_packet(packet.from, packet.to, packet.ecn, number, packet.datagram);
-        self.write(now, interface, &ip, comment);
+        self.write(now, interface, &ip, ip.len(), comment);
     }
 
     /// Ends the capture: how many packets it has, and the writer.
@@ -95,13 +110,14 @@ impl<W: Write> Capture<W> {
         (self.packets, self.writer.into_inner())
     }
 
-    fn write(&mut self, now: Time, interface: usize, ip: &[u8], comment: String) {
+    /// Writes the first `captured` bytes of a packet.
+    fn write(&mut self, now: Time, interface: usize, ip: &[u8], captured: usize, comment: String) {
         self.write_secrets();
         let block = EnhancedPacketBlock {
             interface_id: interface as u32,
             timestamp: Duration::from_nanos(now.as_nanos()),
             original_len: ip.len() as u32,
-            data: Cow::Borrowed(ip),
+            data: Cow::Borrowed(&ip[..captured.min(ip.len())]),
             options: vec![EnhancedPacketOption::Comment(Cow::Owned(comment))],
         };
         self.packets += 1;
@@ -173,6 +189,8 @@ fn checksum(parts: &[&[u8]]) -> u16 {
 }
 
 const LINKS: [&str; 4] = ["robot-hop/up", "robot-hop/down", "operator-hop/up", "operator-hop/down"];
+/// Number of the first interface of dropped packets: after two for each link.
+const DROPPED: usize = 2 * LINKS.len();
 /// Ten to the minus nine.
 const NANOSECONDS: u8 = 9;
 /// Block type of secrets, and "TLSK", which says that they are TLS's.

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use bench::relay_core::Event;
 use bench::{End, Input, Summary};
-use sim::tap::{Arrived, Sample, Sent};
+use sim::tap::{Arrived, Dropped, Sample, Sent};
 use sim::{Options, Tap};
 use units::{Span, Time};
 
@@ -253,9 +253,24 @@ impl Tap for Taps {
         }
     }
 
+    fn dropped(&mut self, now: Time, packet: &Dropped<'_>) {
+        if let Some(packets) = &mut self.packets {
+            packets.dropped(now, packet);
+        }
+        if let Some(pcap) = &mut self.pcap {
+            pcap.dropped(now, packet);
+        }
+        if let Some((trace, _)) = &mut self.trace {
+            trace.dropped(now, packet);
+        }
+    }
+
     fn arrived(&mut self, now: Time, packet: &Arrived<'_>) {
         if let Some(packets) = &mut self.packets {
             packets.arrived(now, packet);
+        }
+        if let Some((trace, _)) = &mut self.trace {
+            trace.arrived(packet);
         }
         if let Some(pcap) = &mut self.pcap {
             pcap.arrived(now, packet);

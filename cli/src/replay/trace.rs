@@ -10,15 +10,16 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use bench::netmodel::Verdict;
-use bench::relay_core::{Camera, Event, FrameId, PartKind, Role};
+use bench::relay_core::{Camera, Event, FrameId, PartKind, Role, VideoPart};
 use bench::{Cause, Cell, CellResult, Direction, End, Hop, Input};
 use serde_json::{Value, json};
-use sim::tap::{Sample, Sent};
+use sim::tap::{Arrived, Dropped, Sample, Sent};
 use units::Time;
 
 use super::content::Cameras;
-use super::packets::{link_index, verdict_name};
+use super::packets::{QUEUE_DROPPED, link_index, verdict_name};
 use super::spans::Window;
+use super::under_way::UnderWay;
 
 /// Collects what a trace of `window` shows.
 pub(crate) struct TraceLog {
@@ -28,6 +29,7 @@ pub(crate) struct TraceLog {
     /// When the first packet with a part of each frame left towards the operator.
     first_sent: BTreeMap<FrameId, u64>,
     poses: BTreeMap<u32, Pose>,
+    under_way: UnderWay,
     entries: Vec<Entry>,
     /// Packets lost and bytes sent on each link since the last sample.
     lost: [u64; 4],
@@ -60,6 +62,7 @@ impl TraceLog {
             cameras,
             first_sent: BTreeMap::new(),
             poses: BTreeMap::new(),
+            under_way: UnderWay::default(),
             entries: Vec::new(),
             lost: [0; 4],
             bytes: [0; 4],
@@ -112,6 +115,7 @@ impl TraceLog {
         let link = link_index(hop, direction);
         self.bytes[link] += packet.datagram.len() as u64 + u64::from(bench::IP_UDP_OVERHEAD_BYTES);
         self.lost[link] += u64::from(packet.verdict != Verdict::Accepted);
+        self.under_way.sent(now, packet);
         let Some(part) =
             packet.carries.video.filter(|_| (hop, direction) == (Hop::Operator, Direction::Down))
         else {
@@ -126,6 +130,28 @@ impl TraceLog {
             Verdict::Accepted => "",
             verdict => verdict_name(verdict),
         };
+        self.mark(at_ns, &part, fate, packet.id.number);
+    }
+
+    pub(crate) fn arrived(&mut self, packet: &Arrived<'_>) {
+        self.under_way.arrived(packet);
+    }
+
+    /// A packet that a link had taken was dropped in its queue.
+    pub(crate) fn dropped(&mut self, now: Time, packet: &Dropped<'_>) {
+        let at_ns = self.relative(now);
+        let (hop, direction) = (packet.id.hop, packet.id.direction);
+        self.lost[link_index(hop, direction)] += 1;
+        let carried = self.under_way.dropped(now, packet);
+        let video = (hop, direction) == (Hop::Operator, Direction::Down);
+        let Some(part) = carried.and_then(|(_, carries)| carries.video).filter(|_| video) else { return };
+        if self.window.holds(at_ns) && !self.is_full() {
+            self.mark(at_ns, &part, QUEUE_DROPPED, packet.id.number);
+        }
+    }
+
+    /// A mark for a packet with a part of a frame.
+    fn mark(&mut self, at_ns: u64, part: &VideoPart, fate: &str, number: u64) {
         let what = match part.kind {
             PartKind::Fragment => "part",
             PartKind::Parity => "parity",
@@ -136,7 +162,7 @@ impl TraceLog {
         self.push(
             at_ns,
             json!({"ph": "i", "s": "p", "pid": pid, "tid": 0, "cat": "packet",
-            "name": name.trim_end(), "args": {"frame": part.frame.number, "packet": packet.id.number}}),
+            "name": name.trim_end(), "args": {"frame": part.frame.number, "packet": number}}),
         );
     }
 

@@ -204,6 +204,62 @@ fn packets_add_up_to_the_summary() {
     }
 }
 
+/// The relay and a download in one CoDel queue, which drops packets that it took.
+const ACTIVE: &str = r#"
+duration = "6 s"
+seeds = "1"
+profiles = ["thin"]
+[profile.thin]
+rtt = "60 ms"
+rate = "4 Mbit/s"
+queue = { kind = "codel", packets = 500 }
+[workload]
+cross_traffic = { kind = "bulk", congestion = "cubic" }
+[settings.best]
+congestion = { kind = "cubic" }
+"#;
+
+#[test]
+fn drops_of_an_active_queue_are_seen_everywhere() {
+    let sandbox = Sandbox::new();
+    sandbox.file("active.toml", ACTIVE);
+    sandbox.run(&["run", "active.toml", "--quiet", "--out", "run"]).ok();
+    let all =
+        ["replay", "thin", "--run", "run", "--packets", "p.tsv", "--pcap", "p.pcapng", "--trace", "t.json"];
+    sandbox.run(&[&all[..], &["--from", "0s", "--to", "6s"]].concat()).ok();
+    let summary = sandbox.run(&["show", "thin", "--run", "run", "--format", "json"]).ok().json();
+    let text = String::from_utf8(read(&sandbox, "p.tsv")).unwrap();
+    let rows: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    let traffic: Vec<&Vec<&str>> = rows
+        .iter()
+        .filter(|row| row[1] == "operator" && row[2] == "down" && !row[0].starts_with('-'))
+        .collect();
+    let with = |fate: &str| traffic.iter().filter(|row| row[5] == fate).count() as u64;
+    let dropped = with("queue-dropped");
+    assert!(dropped > 0 && with("delivered") > 500, "{dropped}");
+    assert_eq!(with("under-way"), 0, "every fate is known in the end");
+    assert!(
+        traffic
+            .iter()
+            .filter(|row| row[5] == "queue-dropped")
+            .all(|row| !row[6].is_empty() && row[7].is_empty())
+    );
+    // The log has the relay's own packets alone: the others that the queue dropped are the flow's.
+    let number = |pointer: &str| summary.pointer(pointer).and_then(Value::as_u64).unwrap();
+    let lost = dropped + with("queue-full");
+    assert_eq!(number("/transport/packets_really_lost"), lost);
+    assert!(number("/cross_traffic/lost") > 0);
+    assert_eq!(number("/link/down/queue_dropped"), lost + number("/cross_traffic/lost"));
+    let capture = String::from_utf8_lossy(&read(&sandbox, "p.pcapng")).into_owned();
+    let told = rows.iter().filter(|row| row[5] == "queue-dropped").count();
+    assert_eq!(capture.matches("queue-dropped: the link took it").count(), told);
+    let trace = String::from_utf8(read(&sandbox, "t.json")).unwrap();
+    assert!(trace.contains(" queue-dropped\""), "a mark on the frame");
+    let at = ["show", "thin", "--run", "run", "--at", "3s", "--around", "3 s"];
+    let told = sandbox.run(&at).ok().out;
+    assert!(told.contains("down: 1 packet dropped in the queue after "), "{told}");
+}
+
 /// What qvis needs of a file: `loadQlog` takes JSON text sequences by their format and version, and each
 /// event by name, time and data.
 #[test]

@@ -86,7 +86,7 @@ fn punish<T>(
     match held {
         Some(held) if parameters.ecn && held.ecn != 0 => (Some(active.mark(held)), true),
         Some(held) => {
-            active.discard(now, &held);
+            active.discard(now, held);
             (None, false)
         }
         None => (None, false),

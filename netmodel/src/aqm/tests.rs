@@ -12,9 +12,9 @@ fn ms(ms: u64) -> Span {
 /// What came of a steady flow: waits of the packets that came out, in order, with their ECN bits.
 struct Outcome {
     exits: Vec<(Time, Span, u8)>,
-    drops: Vec<QueueDrop>,
+    drops: Vec<QueueDrop<u64>>,
     offered: usize,
-    link: Link<()>,
+    link: Link<u64>,
 }
 
 /// Sends packets of 1250 bytes for `seconds` over 10 Mbit/s, of which one takes a millisecond; `ecn` by number.
@@ -23,7 +23,7 @@ fn flow(queue: &str, gap: Span, seconds: u64, ecn: impl Fn(u64) -> u8) -> Outcom
     let profile = Profile::parse("aqm", &text).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let mut link = Link::new(&profile.down, &StreamKey::new([3; 32]), "hop/down", Time::ZERO);
     let (mut exits, mut drops) = (Vec::new(), Vec::new());
-    let mut drain = |link: &mut Link<()>, now: Time| {
+    let mut drain = |link: &mut Link<u64>, now: Time| {
         while link.next_exit() <= now {
             let due = link.next_exit();
             while let Some(exit) = link.poll_exit(due) {
@@ -32,6 +32,7 @@ fn flow(queue: &str, gap: Span, seconds: u64, ecn: impl Fn(u64) -> u8) -> Outcom
             }
             while let Some(drop) = link.poll_drop() {
                 assert!(drop.at <= due);
+                assert_eq!(drop.payload, drop.id, "each comes back with what it carries");
                 drops.push(drop);
             }
         }
@@ -40,7 +41,7 @@ fn flow(queue: &str, gap: Span, seconds: u64, ecn: impl Fn(u64) -> u8) -> Outcom
     for n in 0..count {
         let now = Time::ZERO + gap * n;
         drain(&mut link, now);
-        link.send(now, 1250, ecn(n), ());
+        link.send(now, 1250, ecn(n), n);
     }
     drain(&mut link, Time::MAX - Span::from_nanos(1));
     Outcome { exits, drops, offered: count as usize, link }

@@ -172,6 +172,37 @@ fn netem_is_the_models() {
     assert!(report.links[3].lost.packets > 30);
 }
 
+/// When an active queue drops depends on when the thread looks, so that what it drops cannot be said beforehand.
+#[test]
+fn each_packet_of_an_active_queue_leaves_it_or_is_told_to_be_dropped() {
+    if !possible() {
+        return;
+    }
+    // Twice as much as the rate takes, on a machine on which sending takes four times as long as it should.
+    let profile = "rtt = '10 ms'\nrate = '1 Mbit/s'\nqueue = { kind = 'codel', packets = 500 }";
+    let (events, came, report, _) = exchange(profile, 400);
+    let of =
+        |pick: &dyn Fn(&PacketEvent) -> Option<u64>| events.iter().filter_map(pick).collect::<Vec<u64>>();
+    let accepted = of(&|event| match event {
+        PacketEvent::Sent { id, verdict: Verdict::Accepted, place, .. } => (*place == down()).then_some(*id),
+        _ => None,
+    });
+    let dropped = of(&|event| match event {
+        PacketEvent::Dropped { id, place, .. } => (*place == down()).then_some(*id),
+        _ => None,
+    });
+    let left = of(&|event| match event {
+        PacketEvent::Exit { id, place, .. } => (*place == down()).then_some(*id),
+        _ => None,
+    });
+    assert_eq!(came.iter().map(|(number, _)| u64::from(*number)).collect::<Vec<_>>(), left);
+    let mut ended = [&dropped[..], &left[..]].concat();
+    ended.sort_unstable();
+    assert_eq!(ended, accepted, "each in one way, and once");
+    assert!(!dropped.is_empty());
+    assert_eq!(report.links[down().index()].aqm_dropped.packets, dropped.len() as u64);
+}
+
 #[test]
 fn a_backend_refuses_by_name_what_it_cannot_do() {
     let plan = plan("rtt = '20 ms'\nloss = { kind = 'bernoulli', p = '1 %' }");

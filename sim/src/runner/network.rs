@@ -15,7 +15,7 @@ use super::guard::Guard;
 use super::machines::{OPERATOR, RELAY, ROBOT};
 use crate::error::SimError;
 use crate::pool::EventLog;
-use crate::tap::{Arrived, LinkSample, PacketId, Sample, Sent, Tap};
+use crate::tap::{Arrived, Dropped, LinkSample, PacketId, Sample, Sent, Tap};
 
 /// Everything between the machines.
 pub(super) struct Network<'a> {
@@ -209,8 +209,19 @@ impl<'a> Network<'a> {
     #[inline]
     fn drops(&mut self, now: Time, id: LinkId) {
         let (hop, direction) = id.place();
-        while let Some(QueueDrop { id: packet, ip_bytes, .. }) = self.links[id as usize].poll_drop() {
-            self.recorder.packet_dropped(now, hop, direction, packet, ip_bytes);
+        while let Some(QueueDrop { id: number, ip_bytes, payload, .. }) = self.links[id as usize].poll_drop()
+        {
+            self.recorder.packet_dropped(now, hop, direction, number, ip_bytes);
+            match payload {
+                Freight::Flow(_) => self.recorder.flow_packet_dropped(direction),
+                Freight::Datagram(datagram) => {
+                    if let Some(tap) = &mut self.tap {
+                        let (from, to) = id.ends();
+                        let id = PacketId { hop, direction, number };
+                        tap.dropped(now, &Dropped { id, from, to: address(to), datagram: &datagram });
+                    }
+                }
+            }
         }
     }
 

@@ -111,8 +111,9 @@ impl Forward {
 
     /// Tells of what the model has accepted and then dropped in its queue.
     fn tell_drops(&mut self, tally: &mut Tally) {
-        while let Some(QueueDrop { id, at, ip_bytes }) = self.link.poll_drop() {
+        while let Some(QueueDrop { id, at, ip_bytes, payload }) = self.link.poll_drop() {
             tally.sink.packet(PacketEvent::Dropped { at, place: self.place, id, ip_bytes });
+            self.keep(payload.bytes);
         }
     }
 
@@ -141,9 +142,14 @@ impl Forward {
                 corrupted,
                 duplicate,
             });
-            if self.free.len() < FREE_MAX {
-                self.free.push(bytes);
-            }
+            self.keep(bytes);
+        }
+    }
+
+    /// Keeps a buffer for a frame to come.
+    fn keep(&mut self, bytes: Vec<u8>) {
+        if self.free.len() < FREE_MAX {
+            self.free.push(bytes);
         }
     }
 }
