@@ -49,6 +49,9 @@ pub(crate) fn run(arguments: &args::Fates) -> Result<Exit, Failure> {
 struct Column {
     name: &'static str,
     fates: Fates,
+    /// Of a real link: the model's, of packets sent when its own were. These are what it is compared with, since
+    /// where there is a queue or an outage, a fate depends on when a packet is sent.
+    model: Option<Fates>,
     /// The packets whose fate is not the one that the model gives them.
     differences: Vec<usize>,
     /// How late packets were, where that is seen from outside.
@@ -58,13 +61,15 @@ struct Column {
 fn column(options: &FatesOptions, backend: FateBackend, late_max: Option<Span>) -> Result<Column, Failure> {
     let name = backend.name();
     let Some(link) = realbench::link::backend(name) else {
-        return Ok(Column { name, fates: by_model(options, None), differences: Vec::new(), lateness: None });
+        let fates = by_model(options, None);
+        return Ok(Column { name, fates, model: None, differences: Vec::new(), lateness: None });
     };
     let fates = by_backend(options, link).map_err(|error| impossible(&format!("failed to {error}")))?;
     // Where delays depend on when packets are sent, the model has to be asked about the same times.
     let model = by_model(options, Some(&fates.fates));
     let lateness = if fates.exact { None } else { Lateness::of(&fates, &model) };
-    Ok(Column { name, differences: differences(&fates, &model, late_max), lateness, fates })
+    let differences = differences(&fates, &model, late_max);
+    Ok(Column { name, differences, lateness, fates, model: Some(model) })
 }
 
 fn impossible(message: &str) -> Failure {
@@ -117,6 +122,9 @@ fn human(options: &FatesOptions, columns: &[Column]) -> String {
     let mut out = format!("{:>8}", "packet");
     for column in columns {
         let _ = write!(out, "  {:>14}", column.name);
+        if let Some(name) = column.model_name() {
+            let _ = write!(out, "  {name:>14}");
+        }
     }
     out.push('\n');
     for number in 0..options.packets as usize {
@@ -125,8 +133,19 @@ fn human(options: &FatesOptions, columns: &[Column]) -> String {
             let fate = column.fates.fates.get(number).map_or_else(String::new, said);
             let mark = if column.differences.binary_search(&number).is_ok() { "!" } else { " " };
             let _ = write!(out, "  {fate:>13}{mark}");
+            if let Some(model) = &column.model {
+                let fate = model.fates.get(number).map_or_else(String::new, said);
+                let _ = write!(out, "  {fate:>14}");
+            }
         }
         out.push('\n');
+    }
+    for name in columns.iter().filter_map(Column::model_name) {
+        let (_, link) = name.split_once('@').unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "{name}: the model's fate of a packet sent when {link}'s was, which {link} is compared with"
+        );
     }
     for column in columns {
         let fates = &column.fates.fates;
@@ -162,24 +181,54 @@ fn human(options: &FatesOptions, columns: &[Column]) -> String {
     out
 }
 
-/// A row for each packet, a column for each backend.
+/// A row for each packet; for each backend its fate and its delay, and of a real link the model's of packets sent at the
+/// same times and whether they differ.
 fn sheet(options: &FatesOptions, columns: &[Column]) -> Sheet {
-    let names = columns.iter().map(|column| (column.name, Align::Right));
-    let mut sheet = Sheet::new([("packet", Align::Right)].into_iter().chain(names));
+    let (left, right) = (Align::Left, Align::Right);
+    let mut names = vec![("packet".to_owned(), right)];
+    for column in columns {
+        for name in [Some(column.name.to_owned()), column.model_name()].into_iter().flatten() {
+            names.extend([(format!("{name}_fate"), left), (format!("{name}_delay_ms"), right)]);
+        }
+        if column.model.is_some() {
+            names.push((format!("{}_differs", column.name), left));
+        }
+    }
+    let mut sheet = Sheet::new(names.iter().map(|(name, align)| (name.as_str(), *align)));
     for number in 0..options.packets as usize {
-        let fates =
-            columns.iter().map(|column| column.fates.fates.get(number).map_or_else(String::new, said));
-        sheet.row([number.to_string()].into_iter().chain(fates));
+        let mut row = vec![number.to_string()];
+        for column in columns {
+            for fates in [Some(&column.fates), column.model.as_ref()].into_iter().flatten() {
+                let fate = fates.fates.get(number);
+                row.push(fate.map_or("", |fate| what(fate)).to_owned());
+                let delay = fate.and_then(|fate| fate.delay);
+                row.push(delay.map(|delay| delay.as_millis_f64().to_string()).unwrap_or_default());
+            }
+            if column.model.is_some() {
+                row.push(column.differences.binary_search(&number).is_ok().to_string());
+            }
+        }
+        sheet.row(row);
     }
     sheet
+}
+
+impl Column {
+    /// What the model's fates of packets sent at a real link's times are called.
+    fn model_name(&self) -> Option<String> {
+        self.model.as_ref().map(|_| format!("{}@{}", FateBackend::Sim.name(), self.name))
+    }
 }
 
 fn said(fate: &Fate) -> String {
     match (fate.verdict, fate.delay) {
         (Verdict::Accepted, Some(delay)) => format!("{:.6} ms", delay.as_millis_f64()),
-        (Verdict::Accepted, None) => "missing".to_owned(),
-        (verdict, _) => word(verdict).to_owned(),
+        _ => what(fate).to_owned(),
     }
+}
+
+fn what(fate: &Fate) -> &'static str {
+    if fate.verdict == Verdict::Accepted && fate.delay.is_none() { "missing" } else { word(fate.verdict) }
 }
 
 fn word(verdict: Verdict) -> &'static str {
@@ -201,6 +250,7 @@ fn record(arguments: &args::Fates, options: &FatesOptions, columns: &[Column]) -
         backend: column.name.to_owned(),
         exact: column.fates.exact,
         fates: column.fates.fates.iter().map(fate).collect(),
+        model: column.model.as_ref().map(|model| model.fates.iter().map(fate).collect()),
         differences: column.differences.clone(),
         late_us: column.lateness.map(lateness),
         report: column.fates.report.as_ref().map(report),

@@ -309,6 +309,9 @@ pub(crate) struct BackendRecord {
     pub(crate) exact: bool,
     /// Each packet's, in the order they were sent.
     pub(crate) fates: Vec<FateRecord>,
+    /// The model's, of packets sent at the same times: what those of a real link are compared with. `null` for the
+    /// model itself.
+    pub(crate) model: Option<Vec<FateRecord>>,
     /// Numbers of the packets with another fate than the model's.
     pub(crate) differences: Vec<usize>,
     /// How late a real link's packets came against the model, in microseconds; `null` for the model.

@@ -89,6 +89,9 @@ pub(crate) struct Fates {
     pub(crate) packets: u32,
 
     /// By what, comma-separated: the model, or a real link in network namespaces
+    ///
+    /// `sim` sends packets at their nominal times. A real link's are sent when the machine gets to it; beside each stands
+    /// the model's fate of a packet sent at that time (`sim@userspace`), which it is compared with.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_enum, default_values_t = [FateBackend::Sim])]
     pub(crate) backend: Vec<FateBackend>,
 

@@ -218,8 +218,25 @@ fn fates_are_the_same_by_the_model_and_by_a_real_link() {
     let both = ["fates", "--profile", "bad-india", "--packets", "300", "--backend", "sim,userspace"];
     let text = sandbox.run(&both).ok().out;
     assert!(text.contains("userspace: ") && text.contains(", 0 with another fate"), "{text}");
+    assert!(text.lines().next().unwrap().ends_with("userspace   sim@userspace"), "{text}");
+    let csv = sandbox.run(&[&both[..], &["--format", "csv"]].concat()).ok().out;
+    let mut lines = csv.lines();
+    let head = "packet,sim_fate,sim_delay_ms,userspace_fate,userspace_delay_ms,sim@userspace_fate,\
+                sim@userspace_delay_ms,userspace_differs";
+    assert_eq!(lines.next(), Some(head));
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!((cells.len(), cells[7]), (8, "false"), "{line}");
+        for (fate, delay) in [(cells[1], cells[2]), (cells[3], cells[4]), (cells[5], cells[6])] {
+            assert_eq!(fate == "delivered", delay.parse::<f64>().is_ok_and(|ms| ms > 100.0), "{line}");
+            assert!(fate == "delivered" || delay.is_empty(), "{line}");
+        }
+    }
     let both = sandbox.run(&[&both[..], &["--format", "json"]].concat()).ok().json();
     assert_eq!(both["equal"], true);
+    let of = |key: &str| both["backends"][1][key].as_array().unwrap().clone();
+    assert_eq!(of("model"), of("fates"), "the model at the times at which packets were sent");
+    assert!(both["backends"][0]["model"].is_null());
     let lost = |backend: usize| -> Vec<bool> {
         let fates = both["backends"][backend]["fates"].as_array().unwrap();
         fates.iter().map(|fate| fate["fate"] == "lost").collect()
