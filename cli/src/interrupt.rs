@@ -17,7 +17,7 @@ static CANCEL: AtomicBool = AtomicBool::new(false);
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Has a file, or a folder if there is nothing in it, removed when the process is stopped at once. What was told last
-/// goes first.
+/// goes first. To be called before it is made.
 pub(crate) fn remove_when_stopped(path: &Path) {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
 }

@@ -209,6 +209,8 @@ impl Job {
         if !arguments.events {
             return Ok(None);
         }
+        // Before it is there: whoever stops the process lets nobody past this line.
+        interrupt::remove_when_stopped(&self.folder.events_unfinished(cell));
         Ok(Some(Box::new(self.folder.events_file(cell)?)))
     }
 

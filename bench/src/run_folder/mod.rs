@@ -300,6 +300,11 @@ impl RunFolder {
         (summary.cell == cell.id() && summary.status == Status::Ok).then_some(summary)
     }
 
+    /// The name that the events log of a cell has while this process writes it, for whoever ends the process in the middle.
+    pub fn events_unfinished(&self, cell: &Cell) -> PathBuf {
+        write::temporary(&self.cell_path(cell).join(EVENTS))
+    }
+
     /// A file for the events log of a cell that is about to run, compressed.
     ///
     /// # Errors
@@ -338,6 +343,8 @@ impl RunFolder {
         }
         let folder = self.cell_path(cell);
         write::create_dir_all(&folder)?;
+        // A log that did not come to its end is of no use, and may be what fills the disk.
+        let _ = write::remove_if_there(&self.events_unfinished(cell));
         // What is there is damaged or of another cell, and must not be taken for done by its name.
         write::remove_if_there(&folder.join(SUMMARY))?;
         self.write_summary(&folder.join(FAILED), summary)

@@ -331,6 +331,27 @@ fn an_events_log_is_whole_or_fails_the_cell() {
     assert_eq!(folder.done(cell), Some(result(cell).summary), "a failure replaces nothing that is good");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_log_that_found_the_disk_full_is_gone_with_its_cell() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let folder = open(temp.path()).unwrap();
+    let cell = &scenario().cells()[0];
+    fs::create_dir_all(folder.cell_path(cell)).unwrap();
+    std::os::unix::fs::symlink("/dev/full", folder.events_unfinished(cell)).unwrap();
+    let mut events = folder.events_file(cell).unwrap();
+    // What is compressed is written when it ends at the latest.
+    let _ = events.write_all(b"{\"t_us\":0.000}\n");
+    drop(events);
+    let error = folder.write(cell, &result(cell)).unwrap_err();
+    assert!(matches!(error, RunFolderError::EventsLog { .. }), "{error}");
+    folder.write_failed(cell, &Summary::failed(cell, error.to_string())).unwrap();
+    assert_eq!(files(&folder.cell_path(cell)), ["failed.json"]);
+}
+
 #[test]
 fn what_cannot_be_written_is_an_error_with_its_path_and_leaves_nothing() {
     let temp = tempfile::tempdir().unwrap();

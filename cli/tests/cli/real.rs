@@ -62,6 +62,88 @@ fn confirm_runs_cells_both_ways_and_goes_on_where_it_stopped() {
     mixed.refused(2, &["--mode"]);
 }
 
+/// Names of everything below a folder that is not whole.
+fn unfinished(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let of = |path: std::path::PathBuf| {
+        if path.is_dir() { unfinished(&path) } else { vec![path.display().to_string()] }
+    };
+    entries.flat_map(of).filter(|name| name.strip_suffix(".tmp").is_some()).collect()
+}
+
+fn finished(run: &std::path::Path) -> usize {
+    let cells = std::fs::read_dir(run.join("cells"));
+    cells
+        .into_iter()
+        .flatten()
+        .filter(|cell| cell.as_ref().unwrap().path().join("summary.json").exists())
+        .count()
+}
+
+/// The first Ctrl-C lets the cell that is at work come to its end, the second does not; nothing is left half-written, and
+/// the same command goes on.
+#[test]
+fn a_real_run_that_is_interrupted_keeps_its_cells_and_goes_on() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let sandbox = Sandbox::new();
+    if !possible(&sandbox) {
+        return;
+    }
+    sandbox.file("short.toml", SHORT);
+    let run = sandbox.path().join("out");
+    let command = ["run", "short.toml", "--mode", "real", "--repeat", "3", "--events", "--out", "out"];
+    let stopped = |signals: usize| {
+        let mut child =
+            sandbox.command(&command).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut until = |text: &str| {
+            let line = lines.by_ref().map(Result::unwrap).find(|line| line.contains(text));
+            assert!(line.is_some(), "no {text:?}");
+        };
+        // What is told when a cell begins.
+        until("/3 same-region--best--s1--");
+        for signal in 0..signals {
+            super::runs::interrupt(&child);
+            until(if signal == 0 { "interrupted: finishing the cells at work" } else { "stopped; finished" });
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(12));
+        assert_eq!(unfinished(&run), Vec::<String>::new());
+        finished(&run)
+    };
+    assert_eq!(stopped(2), 0, "the second stops at once");
+    assert_eq!(stopped(1), 1, "the first lets the cell end");
+    let ended = sandbox.run(&command).ok();
+    assert!(ended.err.contains("1 of 3 already finished"), "{}", ended.err);
+    assert_eq!(finished(&run), 3);
+}
+
+/// A cell whose result cannot be written ends the run: exit code 1, and the others are kept.
+#[test]
+fn a_real_result_that_cannot_be_kept_stops_the_run() {
+    let sandbox = Sandbox::new();
+    if !possible(&sandbox) {
+        return;
+    }
+    sandbox.file("short.toml", SHORT);
+    let command = ["run", "short.toml", "--mode", "real", "--repeat", "2", "--out", "out"];
+    let listed = sandbox.run(&["list", "short.toml", "--format", "json"]).ok().json();
+    let id = listed["cells"][0]["cell"].as_str().unwrap().to_owned();
+    // A file where the first cell's folder is to be.
+    std::fs::create_dir_all(sandbox.path().join("out/cells")).unwrap();
+    sandbox.file(&format!("out/cells/{id}"), "");
+    let ended = sandbox.run(&command);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert!(ended.err.contains("a result could not be kept"), "{}", ended.err);
+    assert_eq!(finished(&sandbox.path().join("out")), 0, "the second was not begun");
+    std::fs::remove_file(sandbox.path().join("out/cells").join(&id)).unwrap();
+    sandbox.run(&command).ok();
+    assert_eq!(finished(&sandbox.path().join("out")), 2);
+    sandbox
+        .run(&["run", "short.toml", "--mode", "real", "--out", "/proc/nowhere"])
+        .refused(2, &["cannot make the run folder", "--out"]);
+}
+
 #[test]
 fn real_mode_is_refused_by_name_before_anything_runs() {
     let sandbox = Sandbox::new();

@@ -169,8 +169,14 @@ impl Collector {
 
     /// Collects to the end.
     pub(super) fn run(mut self) -> Collected {
+        let mut left = UNDER_WAY_MAX;
         loop {
             let ended = self.ending.0.load(Ordering::Acquire);
+            // An end that hangs may go on telling for ever.
+            left -= usize::from(ended);
+            if left == 0 {
+                break;
+            }
             match self.receiver.recv_timeout(if ended { Duration::ZERO } else { TURN }) {
                 Ok((at, fact)) => self.take(at, fact),
                 Err(RecvTimeoutError::Timeout) if !ended => {}

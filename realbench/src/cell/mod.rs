@@ -71,7 +71,8 @@ pub fn run_cell(cell: &Cell, network: &mut dyn Network, options: Options) -> Res
     let ended = match ended {
         Ok(ended) => ended,
         Err(error) => {
-            ending.now();
+            // So that the log of what it did ends before anybody looks at it. Why there is no result is known.
+            let _ = collect(collector, &ending);
             return Err(error);
         }
     };

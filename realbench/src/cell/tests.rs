@@ -55,6 +55,72 @@ fn an_end_that_crashes_is_named_with_what_it_did_last() {
     assert!(error.contains("it had done nothing yet"), "{error}");
 }
 
+/// A network in which one end's socket is none: a pipe's end, from which no datagram can be received.
+struct Broken {
+    loopback: Loopback,
+    end: End,
+}
+
+impl Network for Broken {
+    fn backend(&self) -> &str {
+        self.loopback.backend()
+    }
+
+    fn socket(&mut self, end: End) -> Result<std::net::UdpSocket, RealError> {
+        let socket = self.loopback.socket(end)?;
+        if end != self.end {
+            return Ok(socket);
+        }
+        let (pipe, _) = io::pipe().map_err(RealError::io("make a pipe"))?;
+        Ok(std::os::fd::OwnedFd::from(pipe).into())
+    }
+
+    fn address(&self, end: End) -> std::net::SocketAddr {
+        self.loopback.address(end)
+    }
+
+    fn start(&mut self, clock: Clock, facts: Facts) -> Result<(), RealError> {
+        self.loopback.start(clock, facts)
+    }
+
+    fn finish(&mut self) -> Result<crate::link::LinkReport, RealError> {
+        self.loopback.finish()
+    }
+}
+
+/// Whether a log has been dropped, which is how it comes to its end.
+struct Ended(Arc<std::sync::atomic::AtomicBool>);
+
+impl io::Write for Ended {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_cell_whose_end_cannot_go_on_fails_at_once_and_its_log_has_ended() {
+    for end in [End::Robot, End::Relay, End::Operator] {
+        let ended = Arc::<std::sync::atomic::AtomicBool>::default();
+        let options = Options { log: Some(Box::new(Ended(Arc::clone(&ended)))), ..Options::default() };
+        let mut network = Broken { loopback: Loopback::default(), end };
+        // An hour, if nobody noticed.
+        let error = run_cell(&cell(Span::from_secs(3600)), &mut network, options).err().unwrap().to_string();
+        assert!(error.contains(&format!("run the {} to the end of the cell", end.name())), "{error}");
+        assert!(error.contains("a socket"), "{error}");
+        assert!(ended.load(std::sync::atomic::Ordering::SeqCst), "whoever reads the log reads all of it");
+    }
+}
+
 #[test]
 fn an_end_that_hangs_is_named_at_the_deadline() {
     let (sender, done) = channel();
