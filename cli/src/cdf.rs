@@ -14,10 +14,11 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::kept::{self, Kept};
 use crate::records::{self, CdfCurve, CdfRecord};
-use crate::{kept_cell, output, show};
+use crate::{input, kept_cell, output, show};
 
 /// Reads the frames and prints their distributions.
 pub(crate) fn run(arguments: &Cdf) -> Result<Exit, Failure> {
+    input::no_files(&arguments.profiles)?;
     let (folder, groups) = match &arguments.what {
         Some(what) if !Path::new(what).join(kept::SCENARIO).is_file() => {
             let (folder, group) = one_cell(what, arguments)?;

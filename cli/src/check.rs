@@ -14,6 +14,7 @@ use crate::records::{self, CheckRecord};
 pub(crate) fn run(arguments: &Check) -> Result<Exit, Failure> {
     let loaded = input::load(&arguments.selection)?;
     let count = loaded.cells.len();
+    input::warn(&loaded);
     match arguments.format {
         Format::Human => {
             let cells = if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
@@ -37,11 +38,12 @@ fn record(loaded: &Loaded) -> CheckRecord {
         profiles: distinct(cells, |cell| cell.profile.name.clone()),
         settings: distinct(cells, |cell| cell.settings_name.clone()),
         seeds: distinct(cells, |cell| cell.seed.to_string()),
+        warnings: loaded.scenario.warnings(),
     }
 }
 
 fn sheet(loaded: &Loaded) -> Sheet {
-    let CheckRecord { scenario, cells, profiles, settings, seeds, .. } = record(loaded);
+    let CheckRecord { scenario, cells, profiles, settings, seeds, warnings, .. } = record(loaded);
     let left = Align::Left;
     let columns = [
         ("scenario", left),
@@ -49,8 +51,10 @@ fn sheet(loaded: &Loaded) -> Sheet {
         ("profiles", left),
         ("settings", left),
         ("seeds", left),
+        ("warnings", left),
     ];
     let mut sheet = Sheet::new(columns);
-    sheet.row([scenario, cells.to_string(), profiles.join(" "), settings.join(" "), seeds.join(" ")]);
+    let [profiles, settings, seeds] = [profiles, settings, seeds].map(|names| names.join(" "));
+    sheet.row([scenario, cells.to_string(), profiles, settings, seeds, warnings.join("; ")]);
     sheet
 }

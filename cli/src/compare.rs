@@ -14,10 +14,11 @@ use crate::args::{Compare, FailOn, Format};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::kept::{self, Kept};
-use crate::{comparable, gates, grid, output};
+use crate::{comparable, gates, grid, input, output};
 
 /// Reads both sides and prints what differs.
 pub(crate) fn run(arguments: &Compare) -> Result<Exit, Failure> {
+    input::no_files(&arguments.profiles)?;
     let metrics = grid::metrics(&arguments.metric)?;
     let before = Side::find(&arguments.before, arguments.run.as_deref())?;
     let after = Side::find(&arguments.after, arguments.run.as_deref())?;

@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &Confirm) -> Result<Exit, Failure> {
     let cancel = interrupt::listen()?;
     let arguments = real_run(arguments);
     let loaded = input::load(&arguments.selection)?;
+    input::warn(&loaded);
     let cells = loaded.cells.clone();
     let job = run::Job::prepare(&arguments, loaded)?;
     let sim = simulated(&cells, cancel);

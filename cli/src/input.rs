@@ -5,12 +5,14 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use bench::netmodel::document::{Problem, suggest};
+use bench::scenario::is_path;
 use bench::{Cell, ErrorKind, Overrides, Scenario, ScenarioErrors, builtin_scenario, builtin_scenario_names};
 
 use crate::args::Selection;
 use crate::diagnostics;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output;
 use crate::reference;
 use crate::text_file::{self, Unreadable};
 
@@ -50,6 +52,24 @@ pub(crate) fn load(selection: &Selection) -> Result<Loaded, Failure> {
             .help("give it at least one profile, one settings and one seed"));
     }
     Ok(Loaded { name: source.name, scenario, cells })
+}
+
+/// Refuses paths of files where names of profiles in a run are wanted.
+pub(crate) fn no_files(profiles: &[String]) -> Result<(), Failure> {
+    match profiles.iter().find(|name| is_path(name)) {
+        Some(path) => Err(Failure::usage(format!(
+            "`--profiles {path}`: `{path}` is a file, and here are names of profiles"
+        ))
+        .help("a run has its profiles by their names, which for a file is its name without `.toml`")),
+        None => Ok(()),
+    }
+}
+
+/// Says on stderr what of it is hardly meant.
+pub(crate) fn warn(loaded: &Loaded) {
+    for warning in loaded.scenario.warnings() {
+        output::note(&format!("warning: {warning}"));
+    }
 }
 
 struct Source {

@@ -115,6 +115,8 @@ pub(crate) struct CheckRecord {
     pub(crate) settings: Vec<String>,
     /// Seeds of these cells as text, in order.
     pub(crate) seeds: Vec<String>,
+    /// What may be as it is and yet is hardly meant, a sentence each.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// What a command prints in place of its result when it fails.

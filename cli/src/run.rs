@@ -41,6 +41,7 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
     }
     let metrics = grid::metrics(&arguments.metric)?;
     let loaded = input::load(&arguments.selection)?;
+    input::warn(&loaded);
     let gates = gates::read(&arguments.gate, &loaded.cells)?;
     if cancel.load(Ordering::Relaxed) {
         return Err(Failure::interrupted("no cell was run and nothing was written"));

@@ -20,7 +20,7 @@ use units::Span;
 pub use error::{ErrorKind, ScenarioErrors, SourceProblems};
 pub use file::Reference;
 pub(crate) use file::ScenarioFile;
-pub use names::matches as name_matches;
+pub use names::{is_path, matches as name_matches};
 pub use overrides::Overrides;
 
 use crate::cell::Cell;
@@ -127,6 +127,20 @@ impl Scenario {
     /// The settings and their names in order.
     pub fn settings(&self) -> &[(String, Arc<Settings>)] {
         &self.settings
+    }
+
+    /// What may be as it is and yet is hardly meant, a sentence each; for people.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(flow) = &self.workload.cross_traffic
+            && flow.start >= self.duration
+        {
+            warnings.push(format!(
+                "`workload.cross_traffic` starts at {}, when the traffic of a cell of {} has ended: it sends nothing",
+                flow.start, self.duration
+            ));
+        }
+        warnings
     }
 
     /// Figures to print beside the results.

@@ -9,6 +9,11 @@ pub(crate) fn valid(name: &str) -> bool {
     name.len() <= NAME_BYTES_MAX && name.split('-').all(word)
 }
 
+/// Whether `name` is the path of a file and no name.
+pub fn is_path(name: &str) -> bool {
+    name.contains('/') || name.strip_suffix(".toml").is_some()
+}
+
 /// Why `name` is no name.
 pub(crate) fn complaint(what: &str, name: &str) -> String {
     format!(

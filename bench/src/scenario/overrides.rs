@@ -99,7 +99,11 @@ fn select_profiles(scenario: &Scenario, arguments: &[String], found: &mut Found)
                 kept.push(Arc::new(profile));
             }
         }
-        if !known && !pattern.contains('*') {
+        if !known && names::is_path(pattern) {
+            let problem = Problem::new(format!("`{pattern}` is a file, and here are the names of profiles"));
+            let help = format!("name the file in a scenario: profiles = [\"{pattern}\"]");
+            found.whole("--profiles", pattern, problem.help(help));
+        } else if !known && !pattern.contains('*') {
             found.whole("--profiles", pattern, unknown_profile(pattern, all.iter().map(|p| p.name.as_str())));
         }
     }

@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         if let Some((_, profile)) = inline.iter().find(|(own, _)| own == name) {
             return profile.clone();
         }
-        let is_path = name.contains('/') || is_toml(name);
+        let is_path = names::is_path(name);
         if !is_path && let Some(profile) = builtin::profile(name) {
             return Some(Arc::new(profile));
         }
@@ -279,10 +279,6 @@ pub(super) fn unknown_profile<'a>(name: &'a str, own: impl Iterator<Item = &'a s
         Some(near) => problem.help(format!("did you mean `{near}`?")),
         None => problem.help(format!("the profiles are {}", known.join(", "))),
     }
-}
-
-fn is_toml(name: &str) -> bool {
-    name.strip_suffix(".toml").is_some()
 }
 
 /// Where the value under `keys` stands in the text that `root` was read from.

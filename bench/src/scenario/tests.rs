@@ -257,6 +257,20 @@ fn a_block_that_is_there_twice_is_an_error() {
 }
 
 #[test]
+fn a_second_flow_that_never_starts_is_warned_of() {
+    let with = |flow: &str| parse(&format!("{SMALL}[workload]\ncross_traffic = {flow}\n")).unwrap();
+    let late = with("{ kind = \"bulk\", start = \"10 s\" }");
+    let warnings = late.warnings();
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].contains("starts at 10 s") && warnings[0].contains("cell of 10 s"), "{warnings:?}");
+    assert!(with("{ kind = \"bulk\", start = \"9.9 s\" }").warnings().is_empty());
+    assert!(small().warnings().is_empty());
+    let mut longer = late;
+    longer.apply(&Overrides { duration: Some("11 s".to_owned()), ..Overrides::default() }).unwrap();
+    assert!(longer.warnings().is_empty());
+}
+
+#[test]
 fn problems_of_a_profile_file_are_shown_in_that_file() {
     let lookup = |name: &str| (name == "p/mine.toml").then(|| "rtt = \"20 ms\"\nrate = -1\n".to_owned());
     let text = "profiles = [\"p/mine.toml\"]\n[settings.a]";
@@ -320,6 +334,13 @@ fn an_unknown_name_is_an_error_and_an_empty_selection_another() {
     let error = apply(&Overrides { profiles: owned(&["brasil"]), ..Overrides::default() }).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Invalid);
     assert_eq!(shown(&error), ["brasil: there is no profile `brasil` (did you mean `brazil`?)"]);
+    for path in ["./mine.toml", "mine.toml", "a/mine"] {
+        let error = apply(&Overrides { profiles: owned(&[path]), ..Overrides::default() }).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Invalid);
+        let help = format!("name the file in a scenario: profiles = [\"{path}\"]");
+        let expected = format!("{path}: `{path}` is a file, and here are the names of profiles ({help})");
+        assert_eq!(shown(&error), [expected]);
+    }
     let error = apply(&Overrides { settings: owned(&["aple"]), ..Overrides::default() }).unwrap_err();
     assert_eq!(shown(&error), ["aple: there are no settings `aple` (did you mean `apple`?)"]);
     for overrides in [

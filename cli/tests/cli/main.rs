@@ -293,6 +293,41 @@ fn fates_of_what_is_not_there_are_a_usage_error() {
     }
 }
 
+/// In every verb that takes names of profiles.
+#[test]
+fn a_profile_file_among_names_is_told_from_a_name() {
+    let sandbox = Sandbox::new();
+    sandbox.file("mine.toml", "rtt = \"20 ms\"\n");
+    sandbox.file("small.toml", SMALL);
+    for verb in ["run", "list", "check"] {
+        let says = ["`./mine.toml` is a file", "profiles = [\"./mine.toml\"]"];
+        sandbox.run(&[verb, "small.toml", "--profiles", "./mine.toml"]).refused(2, &says);
+    }
+    sandbox.run(&["run", "small.toml", "--quiet", "--out", "out", "--seeds", "1"]).ok();
+    let says = ["`./mine.toml` is a file", "names of profiles"];
+    sandbox.run(&["cdf", "out", "--profiles", "./mine.toml"]).refused(2, &says);
+    sandbox.run(&["compare", "out", "out", "--profiles", "./mine.toml"]).refused(2, &says);
+    sandbox.run(&["fates", "--profile", "./mine.toml", "--packets", "2"]).ok();
+}
+
+/// A second flow that never starts is no error, and hardly meant.
+#[test]
+fn a_second_flow_that_never_starts_is_warned_of() {
+    let sandbox = Sandbox::new();
+    let text = SMALL.replace(
+        "[settings.plain]",
+        "[workload]\ncross_traffic = { kind = \"bulk\", start = \"2 s\" }\n[settings.plain]",
+    );
+    sandbox.file("late.toml", &text);
+    let says = "warning: `workload.cross_traffic` starts at 2 s";
+    let checked = sandbox.run(&["check", "late.toml", "--format", "json"]).ok();
+    assert!(checked.err.contains(says), "{}", checked.err);
+    assert_eq!(checked.json()["warnings"].as_array().unwrap().len(), 1);
+    let ran = sandbox.run(&["run", "late.toml", "--seeds", "1", "--quiet", "--out", "out"]).ok();
+    assert!(ran.err.contains(says), "{}", ran.err);
+    assert_eq!(sandbox.run(&["check", "late.toml", "--duration", "3 s"]).ok().err, "");
+}
+
 #[test]
 fn list_names_every_cell_of_the_built_in_matrix_and_runs_none() {
     let sandbox = Sandbox::new();
