@@ -7,6 +7,7 @@ use relay_core::Settings;
 use serde::Serialize;
 use units::Span;
 
+use crate::offload::Offload;
 use crate::place::End;
 use crate::workload::Workload;
 
@@ -31,6 +32,8 @@ pub struct Cell {
     pub duration: Span,
     /// Time before the traffic, for the connections to come up.
     pub warmup: Span,
+    /// How the ends use their sockets. Only in real mode does it matter.
+    pub offload: Offload,
     /// Which run of the same cell this is, from 1. Only in real mode do they differ.
     pub repeat: u32,
 }
@@ -54,6 +57,7 @@ impl Cell {
             warmup_ns: self.warmup.as_nanos(),
             base_seed: self.base_seed,
             seed: self.seed,
+            offload: self.offload,
         };
         let hash = blake3::hash(&canonical(&content)).to_hex();
         let repeat = if self.repeat > 1 { format!(".r{}", self.repeat) } else { String::new() };
@@ -108,6 +112,9 @@ struct Content<'a> {
     warmup_ns: u64,
     base_seed: u64,
     seed: u64,
+    /// Left out where it is the default, so that folders from before there was a choice go on.
+    #[serde(skip_serializing_if = "Offload::is_default")]
+    offload: Offload,
 }
 
 /// Version of the result format; part of every cell's id, so that old results are not taken for
@@ -128,6 +135,7 @@ pub(crate) fn test_cell(seed: u64) -> Cell {
         base_seed: 1,
         duration: Span::from_secs(120),
         warmup: Span::from_secs(5),
+        offload: Offload::default(),
         repeat: 1,
     }
 }
@@ -158,6 +166,7 @@ mod tests {
         assert_ne!(hash(&|c| c.base_seed = 2), own);
         assert_ne!(hash(&|c| c.seed = 2), own);
         assert_ne!(hash(&|c| c.robot_hop = Arc::clone(&c.profile)), own);
+        assert_ne!(hash(&|c| c.offload.gro = false), own);
         let workload = Workload { gop: 2, ..Workload::default() };
         assert_ne!(hash(&|c| c.workload = Arc::new(workload.clone())), own);
     }
@@ -174,6 +183,7 @@ mod tests {
         settings.skip.keep_one_in = 4;
         assert_eq!(root(&|c| c.settings = Arc::new(settings.clone())), cell.root());
         assert_eq!(root(&|c| c.duration = Span::from_secs(1)), cell.root());
+        assert_eq!(root(&|c| c.offload.gso = false), cell.root());
         assert_ne!(root(&|c| c.seed = 2), cell.root());
         assert_ne!(root(&|c| c.base_seed = 2), cell.root());
         assert_ne!(root(&|c| c.profile = Arc::clone(&c.robot_hop)), cell.root());

@@ -142,8 +142,8 @@ pub(crate) struct Selection {
     /// Change one setting; may be given several times
     ///
     /// `--set skip.threshold=3%` changes it in every settings of the scenario,
-    /// `--set tuned.skip.threshold=3%` in one. `arcbench schema settings` has the keys. Default:
-    /// nothing is changed.
+    /// `--set tuned.skip.threshold=3%` in one. `arcbench schema settings` has the keys; of real cells there are
+    /// `real.gso` and `real.gro` beside them. Default: nothing is changed.
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Selection")]
     pub(crate) set: Vec<String>,
 }

@@ -16,6 +16,7 @@ pub(crate) fn human(cell: &Summary) -> String {
     hands(&mut out, cell);
     links(&mut out, cell);
     transport(&mut out, cell);
+    host(&mut out, cell);
     out
 }
 
@@ -143,6 +144,33 @@ fn transport(out: &mut String, cell: &Summary) {
         number(transport.operator_hop_overhead_ratio),
         number(transport.robot_hop_overhead_ratio)
     );
+}
+
+/// How the machine fared, of a real cell.
+fn host(out: &mut String, cell: &Summary) {
+    let Some(host) = &cell.host else { return };
+    let _ = writeln!(out, "\nthe machine, with packets carried by {}", host.backend);
+    let lags = [("released", host.release_lag_us), ("timeouts", host.timer_lag_us)];
+    for (what, lag) in lags.into_iter().filter_map(|(what, lag)| Some((what, lag?))) {
+        let _ = writeln!(
+            out,
+            "  {what} late by p50 {:.0} us, p99 {:.0} us, at most {:.0} us",
+            lag.p50, lag.p99, lag.max
+        );
+    }
+    if host.datagrams_sent > 0 {
+        let switch = |on: Option<bool>| if on == Some(true) { "on" } else { "off" };
+        let _ = writeln!(
+            out,
+            "  {} datagrams sent in {} calls (GSO {}), {} received in {} pieces (GRO {})",
+            host.datagrams_sent,
+            host.send_calls,
+            switch(host.gso),
+            host.datagrams_received,
+            host.pieces_received,
+            switch(host.gro)
+        );
+    }
 }
 
 /// A label and one column for each of `values`.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bench::metrics::GateRow;
 use bench::run_folder::REPORT;
-use bench::{Cell, CellResult, RunFolder, RunFolderError, Summary};
+use bench::{Cell, CellResult, Offload, RunFolder, RunFolderError, Summary};
 use realbench::link::LinkBackend;
 use report::{Gate, Metric};
 use sim::{Hooks, Pool};
@@ -42,6 +42,9 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
     let metrics = grid::metrics(&arguments.metric)?;
     let loaded = input::load(&arguments.selection)?;
     input::warn(&loaded);
+    if arguments.mode == RunMode::Sim && loaded.cells.iter().any(|cell| cell.offload != Offload::default()) {
+        output::note("note: what `real` says is for real cells; the simulator takes no notice of it");
+    }
     let gates = gates::read(&arguments.gate, &loaded.cells)?;
     if cancel.load(Ordering::Relaxed) {
         return Err(Failure::interrupted("no cell was run and nothing was written"));

@@ -155,7 +155,7 @@ pub fn read(path: &Path) -> Result<(Run, Folder), ReadError> {
         description: scenario.description().to_owned(),
         facts: facts(path, &scenario),
         profiles: scenario.profiles().iter().map(|profile| link(profile)).collect(),
-        settings: scenario.settings().iter().map(|(name, values)| configuration(name, values)).collect(),
+        settings: configurations(&scenario),
         seeds: scenario.seeds().iter().map(u64::to_string).collect(),
         ..Run::default()
     };
@@ -295,6 +295,22 @@ fn link(profile: &bench::netmodel::Profile) -> Link {
     };
     let (name, description) = (profile.name.clone(), profile.description.clone());
     Link { name, description, toml: profile.to_toml(), rate_mbit_s }
+}
+
+/// The settings, and what of real cells is not the same for all or not as it is by default.
+fn configurations(scenario: &Scenario) -> Vec<Configuration> {
+    let cells = scenario.cells();
+    let offload = |name: &str| cells.iter().find(|cell| cell.settings_name == name).map(|cell| cell.offload);
+    let told = cells.iter().any(|cell| cell.offload != bench::Offload::default());
+    let one = |(name, values): &(String, std::sync::Arc<bench::relay_core::Settings>)| {
+        let mut one = configuration(name, values);
+        if let Some(bench::Offload { gso, gro }) = offload(name).filter(|_| told) {
+            let own = [("real.gso", gso), ("real.gro", gro)];
+            one.values.extend(own.map(|(key, on)| (key.to_owned(), on.to_string())));
+        }
+        one
+    };
+    scenario.settings().iter().map(one).collect()
 }
 
 fn configuration(name: &str, values: &bench::relay_core::Settings) -> Configuration {

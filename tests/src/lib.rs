@@ -32,6 +32,7 @@ pub fn cell_on(profile: Profile, settings: Settings, seed: u64, duration: Span) 
         base_seed: 0,
         duration,
         warmup: Span::from_secs(5),
+        offload: bench::Offload::default(),
         repeat: 1,
     }
 }

@@ -244,6 +244,25 @@ pub struct HostSummary {
     pub dropped_in_link: u64,
     /// Datagrams that the kernel would not send.
     pub send_errors: u64,
+    /// Whether the ends were to give the kernel several datagrams in one call, as the scenario's `real.gso` says;
+    /// `null` of cells from before it was told.
+    #[serde(default)]
+    pub gso: Option<bool>,
+    /// Whether the kernel was to hand them several datagrams in one piece, as `real.gro` says; `null` likewise.
+    #[serde(default)]
+    pub gro: Option<bool>,
+    /// Datagrams that the ends sent.
+    #[serde(default)]
+    pub datagrams_sent: u64,
+    /// Calls that sent them: as many where `gso` is false.
+    #[serde(default)]
+    pub send_calls: u64,
+    /// Datagrams that the ends received.
+    #[serde(default)]
+    pub datagrams_received: u64,
+    /// Pieces in which the kernel handed them over: as many where `gro` is false.
+    #[serde(default)]
+    pub pieces_received: u64,
     /// Facts that did not reach the recorder, or too late to be put in order.
     pub facts_lost: u64,
 }

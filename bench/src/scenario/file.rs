@@ -13,6 +13,7 @@ use units::Span;
 use super::Scenario;
 use super::seeds::{self, BaseSeed};
 use crate::named::Named;
+use crate::offload::{Offload, RealFile};
 use crate::workload::Workload;
 
 /// A scenario file: a matrix of profiles × settings × seeds.
@@ -51,6 +52,9 @@ pub(crate) struct ScenarioFile {
     #[schemars(with = "BTreeMap<String, Settings>")]
     #[serde(default)]
     pub(super) settings: BTreeMap<Spanned<String>, Spanned<Settings>>,
+    /// What is for real cells alone. Default: everything as it says.
+    #[serde(default)]
+    pub(super) real: RealFile,
     /// Profiles of this scenario by name, in the form of a profile file.
     #[schemars(with = "BTreeMap<String, ProfileFile>")]
     #[serde(default)]
@@ -77,9 +81,23 @@ struct Resolved<'a> {
     robot_hop: &'a str,
     workload: &'a Workload,
     settings: Named<&'a Settings>,
+    real: ResolvedReal,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     reference: &'a Reference,
     profile: Named<ProfileFile>,
+}
+
+/// The `[real]` table of a resolved scenario.
+#[derive(Serialize)]
+struct ResolvedReal {
+    gso: bool,
+    gro: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "named")]
+    settings: Vec<(String, Offload)>,
+}
+
+fn named<S: serde::Serializer>(list: &[(String, Offload)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(list.iter().map(|(name, offload)| (name, offload)))
 }
 
 /// The text of a resolved scenario.
@@ -89,6 +107,7 @@ pub(super) fn print(scenario: &Scenario) -> String {
     if profile.get(&scenario.robot_hop.name).is_none() {
         profile.0.push((scenario.robot_hop.name.clone(), scenario.robot_hop.to_file()));
     }
+    let names = scenario.settings.iter().map(|(name, _)| name.as_str());
     let resolved = Resolved {
         description: Cow::Borrowed(&scenario.description),
         duration: scenario.duration,
@@ -99,6 +118,16 @@ pub(super) fn print(scenario: &Scenario) -> String {
         robot_hop: &scenario.robot_hop.name,
         workload: &scenario.workload,
         settings: scenario.settings.iter().map(|(name, s)| (name.clone(), &**s)).collect(),
+        real: ResolvedReal {
+            gso: scenario.real.all.gso,
+            gro: scenario.real.all.gro,
+            settings: scenario
+                .real
+                .own(names)
+                .into_iter()
+                .map(|(name, own)| (name.to_owned(), own))
+                .collect(),
+        },
         reference: &scenario.reference,
         profile,
     };

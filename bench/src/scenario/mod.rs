@@ -24,6 +24,7 @@ pub use names::{is_path, matches as name_matches};
 pub use overrides::Overrides;
 
 use crate::cell::Cell;
+use crate::offload::Real;
 use crate::workload::Workload;
 
 /// A scenario with every default filled in and every profile resolved.
@@ -38,6 +39,7 @@ pub struct Scenario {
     robot_hop: Arc<Profile>,
     workload: Arc<Workload>,
     settings: Vec<(String, Arc<Settings>)>,
+    real: Real,
     reference: Reference,
 }
 
@@ -92,6 +94,7 @@ impl Scenario {
                     base_seed: self.base_seed,
                     duration: self.duration,
                     warmup: self.warmup,
+                    offload: self.real.of(settings_name),
                     repeat: 1,
                 }));
             }

@@ -10,6 +10,7 @@ use toml::{Table, Value};
 use super::error::{ErrorKind, ScenarioErrors, SourceProblems};
 use super::read::unknown_profile;
 use super::{Scenario, check_duration, names, seeds};
+use crate::offload::{OffloadFile, Real};
 
 /// Changes to a scenario, each as it was written; empty changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,7 +27,8 @@ pub struct Overrides {
     /// `--duration`: takes the place of the scenario's duration.
     pub duration: Option<String>,
     /// `--set`: `key=value` for every settings block (`skip.threshold=2%`) or
-    /// `<settings>.key=value` for one. The value is TOML, or else text as it stands.
+    /// `<settings>.key=value` for one. The value is TOML, or else text as it stands. The keys are those of settings,
+    /// and `real.gso` and `real.gro`.
     pub set: Vec<String>,
 }
 
@@ -54,7 +56,7 @@ pub(super) fn applied(scenario: &Scenario, overrides: &Overrides) -> Result<Scen
         changed.settings = select_settings(scenario, &overrides.settings, &mut found);
     }
     for argument in &overrides.set {
-        set(&mut changed.settings, &scenario.settings, argument, &mut found);
+        set(&mut changed, &scenario.settings, argument, &mut found);
     }
     found.into_result()?;
     Ok(changed)
@@ -111,24 +113,25 @@ fn select_profiles(scenario: &Scenario, arguments: &[String], found: &mut Found)
     kept
 }
 
+/// What is changed of real cells, beside the groups of settings.
+const REAL: &str = "real";
+
 /// Applies one `--set`.
 ///
 /// `all` are the settings before any was left out, so that a change to one that was left out is no
 /// error.
-fn set(
-    settings: &mut [(String, Arc<Settings>)],
-    all: &[(String, Arc<Settings>)],
-    argument: &str,
-    found: &mut Found,
-) {
+fn set(changed_to: &mut Scenario, all: &[(String, Arc<Settings>)], argument: &str, found: &mut Found) {
     let Some((key, text)) = argument.split_once('=') else {
         let problem = Problem::new("a setting is changed with key=value, for example skip.threshold=2%");
         return found.whole("--set", argument, problem);
     };
-    let groups = Table::try_from(Settings::default()).expect("settings have a TOML form");
+    let mut groups = Table::try_from(Settings::default()).expect("settings have a TOML form");
+    groups.insert(REAL.to_owned(), Table::new().into());
     let mut path: Vec<&str> = key.split('.').map(str::trim).collect();
     let mut only = None;
-    if !groups.contains_key(path[0]) {
+    // Settings may be called like a group; then what follows says which is meant.
+    let group_follows = path.get(1).is_some_and(|second| groups.contains_key(*second));
+    if !groups.contains_key(path[0]) || (group_follows && all.iter().any(|(name, _)| name == path[0])) {
         if all.iter().any(|(name, _)| name == path[0]) {
             only = Some(path.remove(0));
         } else {
@@ -145,9 +148,15 @@ fn set(
         }
     }
     let value = value_of(text.trim());
-    for (_, block) in settings.iter_mut().filter(|(name, _)| only.is_none_or(|only| only == name)) {
-        match changed(block, &path, &value) {
-            Ok(changed) => *block = Arc::new(changed),
+    let Scenario { settings, real, .. } = changed_to;
+    for (name, block) in settings.iter_mut().filter(|(name, _)| only.is_none_or(|only| only == name)) {
+        let changed = if path.first() == Some(&REAL) {
+            set_real(real, name, &path, &value).map(|()| Arc::clone(block))
+        } else {
+            changed(block, &path, &value).map(Arc::new)
+        };
+        match changed {
+            Ok(changed) => *block = changed,
             Err(problem) => {
                 let about_key = problem.message.starts_with("unknown key");
                 let span = if about_key { 0..key.len() } else { key.len() + 1..argument.len() };
@@ -156,6 +165,32 @@ fn set(
             }
         }
     }
+}
+
+/// Changes what holds for the real cells of the settings `name`.
+fn set_real(real: &mut Real, name: &str, path: &[&str], value: &Value) -> Result<(), Problem> {
+    let [_, key] = path else {
+        return Err(
+            Problem::new(format!("unknown key `{}`", path.join("."))).help("there are real.gso and real.gro")
+        );
+    };
+    let said = value.as_bool();
+    let file = match *key {
+        "gso" => OffloadFile { gso: said, ..OffloadFile::default() },
+        "gro" => OffloadFile { gro: said, ..OffloadFile::default() },
+        _ => {
+            let problem = Problem::new(format!("unknown key `{key}`"));
+            return Err(match document::suggest(key, ["gso", "gro"]) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem.help("there are real.gso and real.gro"),
+            });
+        }
+    };
+    if said.is_none() {
+        return Err(Problem::new(format!("`real.{key}` is true or false")));
+    }
+    real.set(name, file);
+    Ok(())
 }
 
 /// `settings` with the value at `path` replaced.

@@ -13,6 +13,7 @@ use units::Span;
 
 use super::error::Findings;
 use super::{Scenario, ScenarioErrors, ScenarioFile, check_duration, names, seeds};
+use crate::offload::Real;
 use crate::workload::Workload;
 
 pub(super) fn read(
@@ -61,6 +62,7 @@ impl<'a> Reader<'a> {
             base_seed: file.base_seed.map_or(1, |seed| seed.0),
             workload: self.workload(file),
             settings: self.settings(file),
+            real: self.real(file),
             profiles,
             robot_hop: robot_hop?,
             reference,
@@ -124,6 +126,22 @@ impl<'a> Reader<'a> {
             }
         }
         blocks.into_iter().map(|(name, s)| (name.get_ref().clone(), Arc::new(s.get_ref().clone()))).collect()
+    }
+
+    /// What is for real cells; about settings that there are.
+    fn real(&mut self, file: &ScenarioFile) -> Real {
+        for name in file.real.settings.keys().filter(|_| self.whole) {
+            let known = || file.settings.keys().map(|known| known.get_ref().as_str());
+            if !known().any(|known| known == name.get_ref()) {
+                let problem = Problem::new(format!("there are no settings `{}`", name.get_ref()));
+                let help = document::suggest(name.get_ref(), known()).map_or_else(
+                    || "a table in `real.settings` is called like the settings that it is for".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                self.found.push(problem.at(name.span()).help(help));
+            }
+        }
+        Real::of_file(&file.real)
     }
 
     /// The `[profile.<name>]` tables; `None` for one with problems.

@@ -256,6 +256,66 @@ fn a_block_that_is_there_twice_is_an_error() {
     assert!(found.iter().any(|c| c.contains("duplicate key")), "{found:#?}");
 }
 
+/// What holds for the real cells of each settings.
+fn offloads(scenario: &Scenario) -> Vec<(String, bool, bool)> {
+    let cells = scenario.cells();
+    let first = cells.iter().filter(|cell| cell.seed == 1 && cell.profile.name == "brazil");
+    first.map(|cell| (cell.settings_name.clone(), cell.offload.gso, cell.offload.gro)).collect()
+}
+
+fn three(list: &[(&str, bool, bool)]) -> Vec<(String, bool, bool)> {
+    list.iter().map(|(name, gso, gro)| ((*name).to_owned(), *gso, *gro)).collect()
+}
+
+#[test]
+fn offload_is_on_and_switched_for_all_or_for_one_column() {
+    assert_eq!(offloads(&small()), three(&[("zebra", true, true), ("apple", true, true)]));
+    let text = format!("{SMALL}[real]\ngro = false\n[real.settings.apple]\ngso = false\n");
+    let scenario = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(offloads(&scenario), three(&[("zebra", true, false), ("apple", false, false)]));
+    let printed = scenario.to_toml();
+    assert!(printed.contains("[real]\ngso = true\ngro = false"), "{printed}");
+    let again = parse(&printed).unwrap_or_else(|e| panic!("{e}\n{printed}"));
+    assert_eq!((offloads(&again), again.to_toml()), (offloads(&scenario), printed));
+    // Of what is left out nothing is printed that could not be read again.
+    let mut one = scenario;
+    one.apply(&Overrides { settings: owned(&["zebra"]), ..Overrides::default() }).unwrap();
+    assert_eq!(offloads(&parse(&one.to_toml()).unwrap()), three(&[("zebra", true, false)]));
+}
+
+#[test]
+fn offload_is_a_key_of_set() {
+    let set = |list: &[&str]| apply(&Overrides { set: owned(list), ..Overrides::default() });
+    let all = set(&["real.gso=false"]).unwrap();
+    assert_eq!(offloads(&all), three(&[("zebra", false, true), ("apple", false, true)]));
+    let one = set(&["apple.real.gro=false", "apple.real.gso=false"]).unwrap();
+    assert_eq!(offloads(&one), three(&[("zebra", true, true), ("apple", false, false)]));
+    assert_eq!(one.settings(), small().settings());
+    assert_eq!(offloads(&parse(&one.to_toml()).unwrap()), offloads(&one));
+    let ids = |scenario: &Scenario| scenario.cells().iter().map(Cell::id).collect::<Vec<_>>();
+    let (plain, one) = (ids(&small()), ids(&one));
+    assert_eq!(plain.iter().zip(&one).filter(|(a, b)| a != b).count(), 4, "the cells of one settings");
+    for (wrong, says) in [
+        ("real.gso=2", "false: `real.gso` is true or false"),
+        ("real.gsp=true", "unknown key `gsp` (did you mean `gso`?)"),
+        ("real=true", "unknown key `real`"),
+        ("real.settings.apple.gso=true", "unknown key"),
+    ] {
+        let found = shown(&set(&[wrong]).unwrap_err());
+        let says = says.trim_start_matches("false: ");
+        assert!(found.len() == 1 && found[0].contains(says), "{wrong}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_offload_has_its_place() {
+    let found = complaints(&format!("{SMALL}[real]\ngsp = false\n[real.settings.aple]\ngso = 1\n"));
+    assert!(found.iter().any(|c| c.contains("gsp: unknown key `gsp` (did you mean `gso`?)")), "{found:#?}");
+    assert!(found.iter().any(|c| c.starts_with("1: ")), "{found:#?}");
+    let found = complaints(&format!("{SMALL}[real.settings.aple]\ngso = false\n"));
+    assert_eq!(found, ["aple: there are no settings `aple` (did you mean `apple`?)"]);
+}
+
 #[test]
 fn a_second_flow_that_never_starts_is_warned_of() {
     let with = |flow: &str| parse(&format!("{SMALL}[workload]\ncross_traffic = {flow}\n")).unwrap();

@@ -328,6 +328,22 @@ fn a_second_flow_that_never_starts_is_warned_of() {
     assert_eq!(sandbox.run(&["check", "late.toml", "--duration", "3 s"]).ok().err, "");
 }
 
+/// What is for real cells is read, kept and, in the simulator, said to do nothing.
+#[test]
+fn offload_is_told_to_be_for_real_cells() {
+    let sandbox = Sandbox::new();
+    sandbox.file("small.toml", SMALL);
+    let says = "what `real` says is for real cells";
+    let run = ["run", "small.toml", "--seeds", "1", "--profiles", "same-region", "--quiet", "--out", "out"];
+    let ran = sandbox.run(&[&run[..], &["--set", "reno.real.gso=false"]].concat()).ok();
+    assert!(ran.err.contains(says), "{}", ran.err);
+    let kept = fs::read_to_string(sandbox.path().join("out/scenario.resolved.toml")).unwrap();
+    assert!(kept.contains("[real.settings.reno]\ngso = false"), "{kept}");
+    let schema = sandbox.run(&["schema", "scenario"]).ok().out;
+    assert!(schema.contains("generic segmentation offload"), "{schema}");
+    assert!(!sandbox.run(&["run", "small.toml", "--seeds", "1", "--quiet"]).ok().err.contains(says));
+}
+
 #[test]
 fn list_names_every_cell_of_the_built_in_matrix_and_runs_none() {
     let sandbox = Sandbox::new();

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use bench::Offload;
 use bench::metrics::summary::{HostSummary, LagSummary};
 
 use super::ends::Inputs;
@@ -50,6 +51,7 @@ impl Processors {
 /// What the parts of a cell reported about the machine.
 pub(super) struct Noise<'a> {
     pub(super) backend: &'a str,
+    pub(super) offload: Offload,
     pub(super) reports: &'a [Report],
     pub(super) inputs: Inputs,
     pub(super) inputs_asked: u64,
@@ -65,6 +67,7 @@ impl Noise<'_> {
             timer.add(&report.timer_lag);
             receive.add(&report.receive_lag);
         }
+        let sum = |of: fn(&Report) -> u64| self.reports.iter().map(of).sum::<u64>();
         let shares = self.processors.and_then(|(before, after)| after.since(before));
         HostSummary {
             backend: self.backend.to_owned(),
@@ -78,7 +81,13 @@ impl Noise<'_> {
             inputs_late: self.inputs.late,
             dropped_at_sockets: self.reports.iter().map(|report| report.dropped_at_socket).sum(),
             dropped_in_link: self.link.dropped(),
-            send_errors: self.reports.iter().map(|report| report.send_errors).sum(),
+            send_errors: sum(|report| report.send_errors),
+            gso: Some(self.offload.gso),
+            gro: Some(self.offload.gro),
+            datagrams_sent: sum(|report| report.datagrams_sent),
+            send_calls: sum(|report| report.send_calls),
+            datagrams_received: sum(|report| report.datagrams_received),
+            pieces_received: sum(|report| report.pieces_received),
             facts_lost: self.facts_lost,
         }
     }
@@ -155,6 +164,7 @@ mod tests {
         let quiet = LinkReport::default();
         let mut noise = Noise {
             backend: "none",
+            offload: Offload::default(),
             reports: &[],
             inputs: Inputs { made: 100, late: 1 },
             inputs_asked: 100,

@@ -21,7 +21,7 @@ use std::time::Duration;
 use bench::metrics::summary::Mode;
 use bench::relay_core::{Access, Dial, EndpointParams, Listen, Machine, Operator, Relay, Robot};
 use bench::units::Time;
-use bench::{Cell, CellResult, End, Recorder, Source};
+use bench::{Cell, CellResult, End, Offload, Recorder, Source};
 
 use self::ends::{Inputs, OperatorApp, RelayApp, RobotApp};
 use self::facts::{Collected, Collector, Ending};
@@ -40,7 +40,7 @@ pub use network::{Loopback, Network};
 /// How to run a cell for real.
 #[derive(Default)]
 pub struct Options {
-    /// How the ends use their sockets.
+    /// How the ends use their sockets and clocks, but for offload: that the cell says.
     pub driver: driver::Options,
     /// Where the cell's events go, one JSON object a line. Default nowhere.
     pub log: Option<Box<dyn io::Write + Send>>,
@@ -64,7 +64,9 @@ pub fn run_cell(cell: &Cell, network: &mut dyn Network, options: Options) -> Res
     network.start(clock, facts.clone())?;
     let before = Processors::read();
     let collector = spawn("collector", move || collector.run())?;
-    let starter = Starter { cell, clock, options: options.driver, stop: Stop::default() };
+    let Offload { gso, gro } = cell.offload;
+    let driver = driver::Options { gso, gro, ..options.driver };
+    let starter = Starter { cell, clock, options: driver, stop: Stop::default() };
     let addresses = Addresses { robot: network.address(End::Robot), relay: network.address(End::Relay) };
     let ended = starter.run(sockets, addresses, &certificates, &facts);
     drop(facts);
@@ -82,6 +84,7 @@ pub fn run_cell(cell: &Cell, network: &mut dyn Network, options: Options) -> Res
     let link = link?;
     let noise = Noise {
         backend: network.backend(),
+        offload: cell.offload,
         reports: &ended.reports,
         inputs: ended.inputs,
         inputs_asked: asked(cell),

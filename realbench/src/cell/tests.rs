@@ -17,6 +17,7 @@ fn cell(duration: Span) -> Cell {
         base_seed: 1,
         duration,
         warmup: Span::from_secs(1),
+        offload: Offload::default(),
         repeat: 1,
     }
 }
@@ -36,12 +37,37 @@ fn a_cell_without_a_link_delivers_everything() {
     let host = summary.host.unwrap();
     assert_eq!((host.inputs_made, host.facts_lost), (host.inputs_asked, 0), "{host:?}");
     assert!(result.seconds.len() >= 4);
+    assert_eq!((host.gso, host.gro), (Some(true), Some(true)));
     println!(
         "{:?} {:?}\n{host:?}\n{:?}",
         summary.cameras.iter().next(),
         summary.hand_to_command_ms,
         summary.tainted
     );
+}
+
+/// Whatever the machine is busy with: without offload there are as many calls and pieces as datagrams.
+#[test]
+fn a_cell_says_whether_datagrams_go_one_by_one() {
+    for (gso, gro) in [(false, false), (true, true)] {
+        let cell = Cell { offload: Offload { gso, gro }, ..cell(Span::from_secs(1)) };
+        let summary = run_cell(&cell, &mut Loopback::default(), Options::default()).unwrap().summary;
+        let host = summary.host.unwrap();
+        assert_eq!((host.gso, host.gro), (Some(gso), Some(gro)));
+        assert!(host.datagrams_sent > 300 && host.datagrams_received > 300, "{host:?}");
+        if gso {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            let state = quinn_udp::UdpSocketState::new((&socket).into()).unwrap();
+            if state.max_gso_segments() > 1 && state.gro_segments() > 1 {
+                // A frame leaves its camera in one go, and so does most of it.
+                assert!(host.send_calls < host.datagrams_sent, "{host:?}");
+                assert!(host.pieces_received < host.datagrams_received, "{host:?}");
+            }
+        } else {
+            assert_eq!(host.send_calls, host.datagrams_sent, "{host:?}");
+            assert_eq!(host.pieces_received, host.datagrams_received, "{host:?}");
+        }
+    }
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub struct Report {
     pub send_calls: u64,
     /// Datagrams received.
     pub datagrams_received: u64,
+    /// Pieces in which the kernel handed them over: one each without receive offload.
+    pub pieces_received: u64,
     /// Calls that received at least one.
     pub receive_calls: u64,
     /// Datagrams that the kernel would not send: no route, no permission, no buffer. They are lost as on a link.

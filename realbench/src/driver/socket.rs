@@ -111,6 +111,7 @@ impl Socket {
             let start = slot * self.slot_bytes;
             let bytes = &self.buffer[start..start + meta.len.min(self.slot_bytes)];
             let ecn = meta.ecn.map_or(0, |ecn| ecn as u8);
+            report.pieces_received += 1;
             for datagram in bytes.chunks(meta.stride.max(1)) {
                 report.datagrams_received += 1;
                 out.push(Received { at, from: meta.addr, ecn, datagram: BytesMut::from(datagram) });

@@ -108,6 +108,13 @@ fn exchange(options: &Options) -> (Burst, Report, Burst, Report) {
     (one, one_report, two, two_report)
 }
 
+/// Whether this kernel has segmentation offload at all.
+fn offload_is_possible() -> bool {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let state = quinn_udp::UdpSocketState::new((&socket).into()).unwrap();
+    state.max_gso_segments() > 1
+}
+
 #[test]
 fn bursts_arrive_whole_with_and_without_offload() {
     for (gso, gro) in [(true, true), (true, false), (false, true), (false, false)] {
@@ -115,8 +122,14 @@ fn bursts_arrive_whole_with_and_without_offload() {
         assert_eq!((one.received.len(), two.received.len()), (40, 60), "{gso} {gro}");
         assert!(two.received[..59].iter().all(|bytes| *bytes == 1200) && two.received[59] == 600);
         assert_eq!((one_report.datagrams_sent, two_report.datagrams_received), (60, 60));
-        if !gso {
-            assert_eq!(one_report.send_calls, 60);
+        if gso && offload_is_possible() {
+            assert!(one_report.send_calls < 60, "{one_report:?}");
+        } else if !gso {
+            assert_eq!((one_report.send_calls, two_report.send_calls), (60, 40));
+        }
+        // With receive offload it depends on whether the socket was ready for it before the burst came.
+        if !gro {
+            assert_eq!((one_report.pieces_received, two_report.pieces_received), (40, 60));
         }
         assert_eq!(two_report.send_errors + one_report.send_errors, 0);
         println!("gso {gso} gro {gro}: {} of 60 marked, {} calls", two.marked, one_report.send_calls);

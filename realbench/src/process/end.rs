@@ -266,6 +266,7 @@ fn cell(joining: &Joining) -> Result<Cell, RealError> {
         base_seed: 0,
         duration: joining.duration.unwrap_or(DURATION_MAX).min(DURATION_MAX),
         warmup: Span::ZERO,
+        offload: bench::Offload::default(),
         repeat: 1,
     })
 }

@@ -25,6 +25,7 @@ fn cell(profile: &str) -> Cell {
         base_seed: 1,
         duration: Span::from_secs(3),
         warmup: Span::from_secs(1),
+        offload: bench::Offload::default(),
         repeat: 1,
     }
 }

@@ -52,6 +52,7 @@ fn cell(name: &str) -> Cell {
         base_seed: 1,
         duration: Span::from_secs(SECONDS),
         warmup: Span::from_secs(5),
+        offload: bench::Offload::default(),
         repeat: 1,
     }
 }

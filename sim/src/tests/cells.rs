@@ -22,6 +22,7 @@ fn cell(name: &str, seed: u64) -> Cell {
         base_seed: 1,
         duration: Span::from_secs(4),
         warmup: Span::from_secs(2),
+        offload: bench::Offload::default(),
         repeat: 1,
     }
 }
