@@ -134,7 +134,7 @@ pub(crate) struct Selection {
 
     /// How long the traffic of each cell lasts, with its unit, for example "10 s"
     ///
-    /// Simulated time, not waiting time. From 1 s to 3600 s. Default: the scenario's, which is
+    /// Simulated time; of a real cell, time. From 1 s to 3600 s. Default: the scenario's, which is
     /// 120 s where it says nothing.
     #[arg(long, value_name = "DURATION", help_heading = "Selection")]
     pub(crate) duration: Option<String>,
@@ -159,7 +159,7 @@ pub(crate) struct Run {
     /// Cells to run at the same time [default: one per core]
     ///
     /// At most four per core are at work whatever is asked for, since each takes memory. Results do
-    /// not depend on it.
+    /// not depend on it. Not with `--mode real`, which runs one at a time.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 
@@ -196,9 +196,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "GATE")]
     pub(crate) gate: Vec<String>,
 
-    /// What protects the packets in the simulator
-    #[arg(long, value_name = "KIND", value_enum, default_value_t = Crypto::Null)]
-    pub(crate) crypto: Crypto,
+    /// What protects the packets [default: null; with `--mode real` tls]
+    ///
+    /// Real cells always have TLS.
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub(crate) crypto: Option<Crypto>,
 
     /// Write every event of every cell to events.jsonl.zst in the cell's folder
     ///
@@ -231,6 +233,16 @@ pub(crate) struct Run {
     /// How often each real cell is run; the spread is what the machine alone makes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeat: u32,
+}
+
+impl Run {
+    /// What protects the packets.
+    pub(crate) fn crypto(&self) -> Crypto {
+        match self.mode {
+            RunMode::Sim => self.crypto.unwrap_or(Crypto::Null),
+            RunMode::Real => Crypto::Tls,
+        }
+    }
 }
 
 /// `arcbench list`.

@@ -13,7 +13,7 @@ use report::confirm::{ConfirmCell, ConfirmResult, ConfirmVerdict, confirm};
 use sim::{Hooks, Pool};
 use units::Span;
 
-use crate::args::{self, Confirm, Crypto, Format, RunMode};
+use crate::args::{self, Confirm, Format, RunMode};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run::{self, Outcome};
@@ -62,7 +62,7 @@ fn real_run(arguments: &Confirm) -> args::Run {
         metric: Vec::new(),
         format: arguments.format,
         gate: Vec::new(),
-        crypto: Crypto::Null,
+        crypto: None,
         events: false,
         no_report: false,
         quiet: arguments.quiet,

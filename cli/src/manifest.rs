@@ -54,10 +54,11 @@ fn other_origin(old: &Manifest, new: &Manifest) -> Option<&'static str> {
     let differs = |key| old.versions.get(key) != new.versions.get(key);
     if differs(BUILD) {
         Some("build of arcbench")
+    } else if differs(BACKEND) {
+        // Before the other, since real cells always have TLS.
+        Some("--mode or --backend")
     } else if differs(CRYPTO) {
         Some("--crypto")
-    } else if differs(BACKEND) {
-        Some("--mode or --backend")
     } else {
         None
     }
@@ -83,7 +84,7 @@ fn manifest(scenario: &Scenario, arguments: &Run, fingerprint: &str) -> Manifest
         ("rustc", build.rustc),
         ("profile", build.profile),
         (BUILD, fingerprint),
-        (CRYPTO, arguments.crypto.name()),
+        (CRYPTO, arguments.crypto().name()),
     ];
     if arguments.mode == RunMode::Real {
         versions.push((BACKEND, arguments.backend.name()));

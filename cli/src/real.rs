@@ -34,6 +34,12 @@ pub(crate) fn backend(wanted: RealBackend, cells: &[Cell]) -> Result<&'static dy
             }
         }
     }
+    if cells.iter().any(|cell| cell.workload.cross_traffic.is_some()) {
+        return Err(Failure::usage(
+            "`workload.cross_traffic` with real cells: nothing sends a second flow there",
+        )
+        .help("leave it out of the scenario, or run it in the simulator; no cell was run"));
+    }
     if !refused.is_empty() {
         let lines = refused.join("\n  ");
         return Err(Failure::usage(format!("the backend `{name}` cannot do these cells:\n  {lines}"))

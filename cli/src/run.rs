@@ -13,7 +13,7 @@ use realbench::link::LinkBackend;
 use report::{Gate, Metric};
 use sim::{Hooks, Pool};
 
-use crate::args::{Format, RealBackend, Run, RunMode};
+use crate::args::{Crypto, Format, RealBackend, Run, RunMode};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::host::{self, Build};
@@ -23,12 +23,9 @@ use crate::{gates, grid, interrupt, kept, manifest, output, place, real, records
 
 /// Runs what is asked and prints the grid.
 pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
+    meaningless(arguments)?;
     if arguments.mode == RunMode::Real {
         real::enter()?;
-    } else if arguments.repeat > 1 {
-        return Err(Failure::usage("--repeat without --mode real: the simulator gives the same again"));
-    } else if arguments.backend != RealBackend::Auto {
-        return Err(Failure::usage("--backend without --mode real: the simulator has its own links"));
     }
     // Before anything that takes time: a signal is answered from the beginning.
     let cancel = interrupt::listen()?;
@@ -58,6 +55,27 @@ pub(crate) fn run(arguments: &Run) -> Result<Exit, Failure> {
     }
     job.report(arguments, &outcome);
     job.end(arguments, &outcome, &judged)
+}
+
+/// Refuses what means nothing in the mode that is asked for.
+fn meaningless(arguments: &Run) -> Result<(), Failure> {
+    let real = arguments.mode == RunMode::Real;
+    let refused = [
+        (!real && arguments.repeat > 1, "--repeat without --mode real: the simulator gives the same again"),
+        (
+            !real && arguments.backend != RealBackend::Auto,
+            "--backend without --mode real: the simulator has its own links",
+        ),
+        (real && arguments.jobs.is_some(), "--jobs with --mode real: real cells are run one at a time"),
+        (
+            real && arguments.crypto == Some(Crypto::Null),
+            "--crypto null with --mode real: real cells are protected by TLS, always",
+        ),
+    ];
+    match refused.into_iter().find(|(is, _)| *is) {
+        Some((_, message)) => Err(Failure::usage(format!("{message}; no cell was run"))),
+        None => Ok(()),
+    }
 }
 
 /// A run that is ready to begin or to go on.
@@ -98,7 +116,7 @@ impl Job {
         let resolved = loaded.scenario.to_toml();
         let out = arguments.out.clone().unwrap_or_else(|| {
             let backend = backend.map(LinkBackend::name);
-            place::default_out(&loaded.name, &resolved, arguments.crypto, &fingerprint, backend)
+            place::default_out(&loaded.name, &resolved, arguments.crypto(), &fingerprint, backend)
         });
         place::check_out(&out)?;
         let folder = manifest::open(&out, &loaded, arguments, &fingerprint)?;
@@ -167,7 +185,7 @@ impl Job {
     ) {
         let pool = Pool {
             jobs: workers(arguments.jobs, cells.len(), host::cores()),
-            crypto: arguments.crypto.sim(),
+            crypto: arguments.crypto().sim(),
             cancel,
             meter: crate::meter::thread_cpu,
         };
@@ -299,7 +317,7 @@ impl Job {
             return Ok(Exit::Interrupted);
         }
         let gate_failed = gates::tell(gates, arguments.quiet, |profile, settings, seed| {
-            replay::from_folder(self.folder.path(), arguments.crypto.name(), (profile, settings, seed))
+            replay::from_folder(self.folder.path(), arguments.crypto().name(), (profile, settings, seed))
         });
         if outcome.failed > 0 {
             output::note(&format!("{} of {total} cells failed", outcome.failed));

@@ -28,8 +28,8 @@ pub(crate) fn line(run: &Run, cell: &Cell) -> String {
     for set in &selection.set {
         flag("--set", set);
     }
-    if run.crypto != Crypto::Null {
-        flag("--crypto", run.crypto.name());
+    if let Some(crypto) = run.crypto {
+        flag("--crypto", crypto.name());
     }
     if run.mode == RunMode::Real {
         arguments.extend(["--mode", "real", "--backend", run.backend.name(), "--events"].map(str::to_owned));

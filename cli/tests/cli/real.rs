@@ -150,9 +150,19 @@ fn real_mode_is_refused_by_name_before_anything_runs() {
     sandbox.file("short.toml", SHORT);
     sandbox.run(&["run", "short.toml", "--repeat", "2"]).refused(2, &["--mode real"]);
     sandbox.run(&["run", "short.toml", "--backend", "netem"]).refused(2, &["--mode real"]);
+    let real = |more: &[&str]| sandbox.run(&[&["run", "short.toml", "--mode", "real"][..], more].concat());
+    real(&["--jobs", "2"]).refused(2, &["--jobs with --mode real", "no cell was run"]);
+    real(&["--crypto", "null"]).refused(2, &["--crypto null with --mode real", "TLS"]);
+    assert_eq!(sandbox.names(), ["short.toml"], "nothing was written");
     if !possible(&sandbox) {
         return;
     }
+    let flow = "[workload]\ncross_traffic = { kind = \"bulk\" }\n";
+    sandbox.file("flow.toml", &SHORT.replace("[settings", &format!("{flow}[settings")));
+    for verb in [&["run", "flow.toml", "--mode", "real"][..], &["confirm", "flow.toml"]] {
+        sandbox.run(verb).refused(2, &["`workload.cross_traffic` with real cells", "no cell was run"]);
+    }
+    std::fs::remove_file(sandbox.path().join("flow.toml")).unwrap();
     let cable = ["run", "short.toml", "--mode", "real", "--backend", "none"];
     sandbox.run(&cable).refused(2, &["same-region: operator-hop/down: `delay` is not possible"]);
     assert_eq!(sandbox.names(), ["short.toml"], "nothing was written");
