@@ -33,6 +33,12 @@ fn heading(cell: &Summary) -> String {
         let _ = writeln!(out, "  {} packets{rate}", cell.packets);
         let _ = writeln!(out, "  trace hash {}", cell.trace_hash);
     }
+    if cell.repeat > 1 {
+        let _ = writeln!(out, "  run {} of this cell", cell.repeat);
+    }
+    if let Some(tainted) = &cell.tainted {
+        let _ = writeln!(out, "  tainted: {tainted}");
+    }
     for warning in &cell.warnings {
         let _ = writeln!(out, "  warning: {warning}");
     }

@@ -28,6 +28,10 @@ pub(crate) fn run(arguments: &Compare) -> Result<Exit, Failure> {
         after.kept.cells.iter().filter(|cell| after.has(&cell.settings_name)).cloned().collect();
     let wanted = gates::read(&arguments.gate, &chosen)?;
     comparable::check(&before.kept, &after.kept)?;
+    before.tell_of_repeats();
+    if before.kept.path != after.kept.path {
+        after.tell_of_repeats();
+    }
     let pairing = Pairing::new(&before, &after, &arguments.profiles);
     let compared = Compared::new(&pairing.groups, &metrics);
     if compared.pairs == 0 {
@@ -127,9 +131,18 @@ impl Side {
         self.settings.as_ref().is_none_or(|chosen| chosen == settings)
     }
 
-    /// The summaries on this side.
+    /// The summaries on this side: of a real cell the first time that it was run, since repeats are no seeds of their
+    /// own and would make any difference look surer than it is.
     fn summaries(&self) -> impl Iterator<Item = &Summary> {
-        self.kept.summaries.iter().filter(|cell| self.has(&cell.settings))
+        self.kept.summaries.iter().filter(|cell| self.has(&cell.settings) && cell.repeat <= 1)
+    }
+
+    /// Says on stderr that there are others.
+    fn tell_of_repeats(&self) {
+        if self.kept.summaries.iter().any(|cell| self.has(&cell.settings) && cell.repeat > 1) {
+            let shown = self.kept.path.display();
+            output::note(&format!("note: of the repeats in `{shown}` the first is compared"));
+        }
     }
 }
 

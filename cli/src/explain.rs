@@ -15,7 +15,7 @@ use crate::records;
 
 /// Finds the cell and explains it.
 pub(crate) fn run(arguments: &Explain) -> Result<Exit, Failure> {
-    let kept = KeptCell::find(&arguments.cell, arguments.run.as_deref())?;
+    let kept = KeptCell::find_any(&arguments.cell, arguments.run.as_deref())?;
     let explanation = of(&kept)?;
     match arguments.format {
         Format::Human => output::data(&human(&explanation, output::columns()))?,

@@ -5,12 +5,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bench::metrics::summary::seed_label;
 use bench::{Cell, Manifest, Scenario, Summary};
 use report::{Known, Shape};
 
 use crate::args::{Crypto, Format};
 use crate::failure::Failure;
-use crate::{diagnostics, output, place, show, text_file};
+use crate::{diagnostics, output, place, real, show, text_file};
 
 /// What a run folder holds.
 pub(crate) struct Kept {
@@ -30,6 +31,8 @@ pub(crate) struct Kept {
     pub(crate) metrics: u32,
     /// What protected the packets, where the manifest says so.
     pub(crate) crypto: Option<String>,
+    /// What carried the packets of real cells; `None` of simulated ones.
+    pub(crate) backend: Option<String>,
 }
 
 impl Kept {
@@ -56,15 +59,17 @@ impl Kept {
         })?;
         let scenario = Scenario::parse(&shown, &text, &|_| None)
             .map_err(|errors| diagnostics::failure(&errors.sources))?;
-        let cells = scenario.cells();
         let manifest = text_file::read(&folder.join(MANIFEST)).ok();
         let manifest = manifest.and_then(|text| serde_json::from_str::<Manifest>(&text).ok());
         let found = ended(&folder.join(CELLS))?;
+        let repeats = found.iter().map(|cell| cell.repeat).filter(|repeat| *repeat <= REPEATS_MAX).max();
+        let cells = real::repeated(&scenario.cells(), repeats.unwrap_or(1).max(1));
         let summary = |cell: &Cell| {
             let (id, seed) = (cell.id(), cell.seed.to_string());
             let same = |found: &&Summary| {
                 let names = (found.profile.as_str(), found.settings.as_str(), found.seed.as_str());
                 names == (cell.profile.name.as_str(), cell.settings_name.as_str(), seed.as_str())
+                    && found.repeat.max(1) == cell.repeat
             };
             // A cell of an older build can have another hash for the same resolved scenario.
             found.iter().find(|found| found.cell == id).or_else(|| found.iter().find(same)).cloned()
@@ -81,7 +86,8 @@ impl Kept {
             cells,
             summaries,
             metrics: manifest.as_ref().map_or(1, |manifest| manifest.metrics),
-            crypto: manifest.and_then(|manifest| manifest.versions.get(CRYPTO).cloned()),
+            crypto: manifest.as_ref().and_then(|manifest| manifest.versions.get(CRYPTO).cloned()),
+            backend: manifest.and_then(|manifest| manifest.versions.get(BACKEND).cloned()),
         })
     }
 
@@ -98,7 +104,7 @@ impl Kept {
     /// The command that runs a cell of this run again.
     pub(crate) fn replay(&self, profile: &str, settings: &str, seed: &str) -> String {
         let crypto = self.crypto.as_deref().unwrap_or(Crypto::Null.name());
-        crate::replay::from_folder(&self.path, crypto, (profile, settings, seed))
+        crate::replay::from_folder(&self.path, crypto, self.backend.as_deref(), (profile, settings, seed))
     }
 }
 
@@ -114,7 +120,7 @@ pub(crate) fn tell(what: &str, folder: &Path, newest: bool, format: Format) {
 pub(crate) fn shape(cells: &[Cell]) -> Shape {
     let mut shape = Shape::default();
     for cell in cells {
-        shape.add(&cell.profile.name, &cell.settings_name, &cell.seed.to_string());
+        shape.add(&cell.profile.name, &cell.settings_name, &seed_label(&cell.seed.to_string(), cell.repeat));
     }
     shape
 }
@@ -164,3 +170,7 @@ const CELLS: &str = "cells";
 const FAILED: &str = "failed.json";
 /// Under which name the manifest keeps what protected the packets.
 const CRYPTO: &str = "crypto";
+/// Under which name it keeps what carried the packets of real cells.
+const BACKEND: &str = "backend";
+/// As often as a cell can be asked to be repeated.
+const REPEATS_MAX: u32 = 100;

@@ -24,20 +24,32 @@ pub(crate) struct KeptCell {
 }
 
 impl KeptCell {
-    /// The cell that `wanted` means, as [`show::find`] does.
+    /// The cell that `wanted` means, as [`show::find`] does, of those that can be run again.
+    ///
+    /// # Errors
+    ///
+    /// If there is none or several, it was run for real, or the run folder around it does not say how it was run.
+    pub(crate) fn find(wanted: &str, run: Option<&Path>) -> Result<Self, Failure> {
+        let kept = Self::find_any(wanted, run)?;
+        if kept.summary.mode == Mode::Real {
+            let message = format!(
+                "`{}` was run for real, and nothing runs it again to the same result",
+                kept.summary.cell
+            );
+            return Err(Failure::usage(message)
+                .help("`arcbench run --mode real --events` keeps every event of a cell"));
+        }
+        Ok(kept)
+    }
+
+    /// The same, and also a cell that was run for real, which cannot be run again to the same result.
     ///
     /// # Errors
     ///
     /// If there is none or several, or the run folder around it does not say how it was run.
-    pub(crate) fn find(wanted: &str, run: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn find_any(wanted: &str, run: Option<&Path>) -> Result<Self, Failure> {
         let file = show::find(wanted, run)?;
         let summary = show::summary(&file)?;
-        if summary.mode == Mode::Real {
-            let message =
-                format!("`{}` was run for real, and nothing runs it again to the same result", summary.cell);
-            return Err(Failure::usage(message)
-                .help("`arcbench run --mode real --events` keeps every event of a cell"));
-        }
         let folder = file.parent().map(Path::to_owned).unwrap_or_default();
         let absolute = std::path::absolute(&folder)
             .map_err(|error| Failure::usage(format!("cannot find `{}`: {error}", folder.display())))?;
@@ -49,7 +61,9 @@ impl KeptCell {
                 "a cell is run again from the run folder it is in, whose scenario.resolved.toml says how",
             )
         })?;
-        let cell = loaded.cells.into_iter().find(|cell| cell.id() == summary.cell).ok_or_else(|| {
+        let repeat = summary.repeat.max(1);
+        let mut cells = loaded.cells.into_iter().map(|cell| Cell { repeat, ..cell });
+        let cell = cells.find(|cell| cell.id() == summary.cell).ok_or_else(|| {
             Failure::usage(format!("`{}` has no cell `{}`", scenario.display(), summary.cell))
                 .help("the folder may have been moved there from another run")
         })?;

@@ -51,8 +51,9 @@ pub(crate) fn write(folder: &Path, file: &Path, force: bool) -> Result<Page, Fai
         Failure::usage(format!("failed to {error}")).help("a run folder is what `arcbench run` leaves")
     })?;
     let crypto = run.facts.iter().find(|(name, _)| name == "crypto").map_or("null", |(_, value)| value);
+    let backend = run.facts.iter().find(|(name, _)| name == "backend").map(|(_, value)| value.as_str());
     let again = |profile: &str, settings: &str, seed: &str| {
-        replay::from_folder(&folder, crypto, (profile, settings, seed))
+        replay::from_folder(&folder, crypto, backend, (profile, settings, seed))
     };
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let _folders = parent.map(NewFolders::create).transpose()?;

@@ -317,7 +317,9 @@ impl Job {
             return Ok(Exit::Interrupted);
         }
         let gate_failed = gates::tell(gates, arguments.quiet, |profile, settings, seed| {
-            replay::from_folder(self.folder.path(), arguments.crypto().name(), (profile, settings, seed))
+            let backend = self.backend.map(LinkBackend::name);
+            let crypto = arguments.crypto().name();
+            replay::from_folder(self.folder.path(), crypto, backend, (profile, settings, seed))
         });
         if outcome.failed > 0 {
             output::note(&format!("{} of {total} cells failed", outcome.failed));

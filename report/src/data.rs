@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use bench::metrics::summary::Status;
+use bench::metrics::summary::{Status, seed_label};
 use bench::netmodel::profile::RateModel;
 use bench::{CellFolder, FreezeRow, Manifest, RunFolderError, Scenario, SecondRow, Summary};
 use serde_json::Value as Json;
@@ -52,8 +52,10 @@ pub struct Run {
     pub profiles: Vec<Link>,
     /// Relay configurations, in the scenario's order.
     pub settings: Vec<Configuration>,
-    /// Seeds, in the scenario's order.
+    /// Seeds, in the scenario's order, each as often as its cells were repeated (`2`, `2.r2`).
     pub seeds: Vec<String>,
+    /// How often cells were repeated.
+    pub repeats: usize,
     /// Every cell that has ended, in the scenario's order.
     pub cells: Vec<Summary>,
     /// Cells whose summary is there and cannot be read.
@@ -173,19 +175,20 @@ fn read_cells(run: &mut Run, folder: &Path) -> Result<(), ReadError> {
         names.extend(entry.map_err(io)?.file_name().into_string());
     }
     names.sort_unstable();
-    let mut found: Vec<(usize, Summary)> = Vec::new();
+    let mut ended: Vec<Summary> = Vec::new();
     for name in names {
         match summary(&folder.join(&name)) {
             // The tables are looked for by the id, which therefore has to be the folder's name.
-            Ok(Some(cell)) if cell.cell == name => {
-                if let Some(place) = run.place(&cell) {
-                    found.push((place, cell));
-                }
-            }
+            Ok(Some(cell)) if cell.cell == name && cell.repeat <= REPEATS_MAX => ended.push(cell),
             Ok(None) => {}
             Ok(Some(_)) | Err(()) => run.damaged.push(name),
         }
     }
+    let repeats = ended.iter().map(|cell| cell.repeat).max().unwrap_or(1).max(1);
+    let labels = |seed: &String| (1..=repeats).map(|repeat| seed_label(seed, repeat)).collect::<Vec<_>>();
+    (run.seeds, run.repeats) = (run.seeds.iter().flat_map(labels).collect(), repeats as usize);
+    let mut found: Vec<(usize, Summary)> =
+        ended.into_iter().filter_map(|cell| Some((run.place(&cell)?, cell))).collect();
     found.sort_by_key(|(place, _)| *place);
     // Of two cells in one place one is of another version of the format: nothing tells which.
     found.dedup_by_key(|(place, _)| *place);
@@ -217,7 +220,7 @@ impl Run {
         Some((
             self.profiles.iter().position(|profile| profile.name == cell.profile)?,
             self.settings.iter().position(|settings| settings.name == cell.settings)?,
-            self.seeds.iter().position(|seed| *seed == cell.seed)?,
+            self.seeds.iter().position(|label| *label == cell.seed_label())?,
         ))
     }
 
@@ -358,5 +361,7 @@ fn first_problem(errors: &bench::ScenarioErrors) -> String {
 
 /// A scenario or a summary is a few kilobytes; more than this is something else.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+/// As often as a cell can be asked to be repeated.
+const REPEATS_MAX: u32 = 100;
 /// Folders of cells that are looked at.
 const CELLS_MAX: usize = 1_000_000;

@@ -41,9 +41,11 @@ pub fn markdown(table: &Table) -> String {
 
 /// The tables as CSV (RFC 4180 quoting, plain line ends): a row for each metric, profile and
 /// settings. Unlike the others it rounds nothing; what has no number is empty, and `lost` counts
-/// the seeds in which the value is infinite.
+/// the seeds in which the value is infinite; of cells that are repeated, `seeds` counts each time, and `noise` is the most
+/// by which repeats of one seed are apart.
 pub fn csv(tables: &[Table]) -> String {
-    let mut out = String::from("metric,unit,profile,settings,seeds,ok,failed,lost,mean,worst\n");
+    let mut out =
+        String::from("metric,unit,profile,settings,seeds,ok,failed,lost,mean,worst,repeats,noise\n");
     for table in tables {
         for (profile, row) in table.profiles.iter().zip(&table.rows) {
             for (settings, entry) in table.settings.iter().zip(row) {
@@ -62,7 +64,7 @@ fn csv_row(out: &mut String, table: &Table, profile: &str, settings: &str, entry
     };
     let _ = writeln!(
         out,
-        "{},{},{},{},{},{},{},{lost},{numbers}",
+        "{},{},{},{},{},{},{},{lost},{numbers},{},{}",
         table.metric.name,
         csv_field(table.metric.unit),
         csv_field(profile),
@@ -70,6 +72,8 @@ fn csv_row(out: &mut String, table: &Table, profile: &str, settings: &str, entry
         table.seeds,
         entry.values.len(),
         entry.failed,
+        table.repeats,
+        entry.noise().map(|noise| noise.to_string()).unwrap_or_default(),
     );
 }
 
@@ -94,11 +98,16 @@ fn reading(table: &Table) -> String {
         Better::Higher => "higher is better",
         Better::Lower => "lower is better",
     };
-    let seeds = match table.seeds {
-        1 => "1 seed".to_owned(),
-        n => format!("mean of {n} seeds (worst seed)"),
+    let seeds = match (table.seeds, table.repeats) {
+        (1, _) => "1 seed".to_owned(),
+        (n, 1) => format!("mean of {n} seeds (worst seed)"),
+        (n, repeats) => format!("mean of {} x {repeats} repeats (worst)", seeds(n.div_ceil(repeats))),
     };
     format!("{direction}; {seeds}")
+}
+
+fn seeds(count: usize) -> String {
+    if count == 1 { "1 seed".to_owned() } else { format!("{count} seeds") }
 }
 
 /// All entries of the table, with what the legend needs of the metric.
@@ -124,6 +133,10 @@ pub(crate) fn legend(entries: &[(&Entry, Better)], seeds: usize) -> Vec<String> 
         entries.iter().any(|(entry, _)| !entry.values.is_empty() && entry.values.len() < seeds),
         "[n/m]: only n of m seeds have a result",
     );
+    line(
+        entries.iter().any(|(entry, _)| entry.noise().is_some()),
+        "~x: repeats of one seed are up to x apart; that much the machine makes",
+    );
     line(digests.contains(&Digest::Failed), "failed: no seed could be run to its end");
     line(digests.contains(&Digest::Missing), "-: not run");
     line(digests.contains(&Digest::Absent), "n/a: there is nothing to measure it on");
@@ -133,9 +146,11 @@ pub(crate) fn legend(entries: &[(&Entry, Better)], seeds: usize) -> Vec<String> 
 /// What the terminal and Markdown show for an entry: its mean and, where it prints differently, its
 /// worst seed.
 fn text(table: &Table, entry: &Entry) -> String {
-    text_with(table.metric, table.seeds, entry, |mean, worst| {
+    let shown = text_with(table.metric, table.seeds, entry, |mean, worst| {
         if mean == worst { mean.to_owned() } else { format!("{mean} ({worst})") }
-    })
+    });
+    let decimals = table.metric.decimals;
+    entry.noise().map_or(shown.clone(), |noise| format!("{shown} ~{noise:.decimals$}"))
 }
 
 /// What is shown for an entry, of whose mean and worst seed `numbers` makes one text.
@@ -276,6 +291,24 @@ delivered: main frames delivered, % of produced
     }
 
     #[test]
+    fn repeats_are_told_apart_from_seeds_and_their_spread_is_said() {
+        let twice = |seed, delivered: f64| {
+            let cell = cell("a", "b", seed, Some(delivered), None);
+            [Summary { repeat: 1, ..cell.clone() }, Summary { repeat: 2, ..cell }]
+        };
+        let mut cells: Vec<Summary> = [twice(1, 0.5), twice(2, 1.0)].concat();
+        let again = cell("a", "b", 1, Some(0.48), None);
+        cells[1] = Summary { repeat: 2, ..again };
+        let table = table("delivered", &cells);
+        let drawn = human(&table, 80);
+        assert!(drawn.contains("mean of 2 seeds x 2 repeats (worst)"), "{drawn}");
+        assert!(drawn.contains("74.5 (48.0) ~2.0"), "{drawn}");
+        assert!(drawn.contains("~x: repeats of one seed are up to x apart"), "{drawn}");
+        let row = csv(&[table]).lines().nth(1).unwrap().to_owned();
+        assert!(row.starts_with("delivered,% of produced,a,b,4,4,0,0,74.5,48,2,2"), "{row}");
+    }
+
+    #[test]
     fn one_seed_has_no_brackets() {
         let drawn = human(&table("delivered", &[cell("a", "b", 1, Some(0.5), None)]), 80);
         assert!(drawn.contains("50.0") && !drawn.contains('('), "{drawn}");
@@ -323,7 +356,7 @@ delivered: main frames delivered, % of produced
         cells.push(cell("a,\"b", "before", 1, Some(0.123_456), None));
         let text = csv(&[table("delivered", &cells)]);
         assert_eq!(text.lines().count(), 1 + 3 * 2, "{text}");
-        assert!(text.contains("delivered,% of produced,bad-india,tuned,2,0,2,0,,\n"), "{text}");
+        assert!(text.contains("delivered,% of produced,bad-india,tuned,2,0,2,0,,,1,\n"), "{text}");
         assert!(text.contains("\"a,\"\"b\",before,2,1,0,0,12.3456"), "{text}");
     }
 }

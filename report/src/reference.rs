@@ -19,6 +19,8 @@ use crate::table::{Digest, Entry, Shape};
 pub struct Comparison {
     /// How many seeds a full result has.
     seeds: usize,
+    /// How often each seed was run.
+    repeats: usize,
     rows: Vec<Row>,
 }
 
@@ -60,7 +62,7 @@ impl Comparison {
                 }
             }
         }
-        Self { seeds: shape.seeds.len(), rows }
+        Self { seeds: shape.seeds.len(), repeats: shape.repeats(), rows }
     }
 
     /// Whether there is no figure to show.
@@ -131,9 +133,10 @@ impl Comparison {
 
     /// How to read it.
     fn reading(&self) -> String {
-        let ours = match self.seeds {
-            1 => "ours: 1 seed".to_owned(),
-            n => format!("ours: mean of {n} seeds"),
+        let ours = match (self.seeds, self.repeats) {
+            (1, _) => "ours: 1 seed".to_owned(),
+            (n, 1) => format!("ours: mean of {n} seeds"),
+            (n, repeats) => format!("ours: mean of {n} cells, each {repeats} times"),
         };
         format!("{ours}; difference: ours less reference")
     }

@@ -16,8 +16,10 @@ pub struct Table {
     pub profiles: Vec<String>,
     /// Names of the columns.
     pub settings: Vec<String>,
-    /// How many seeds a full entry has.
+    /// How many cells a full entry has: seeds, each as often as it is repeated.
     pub seeds: usize,
+    /// How often each cell is run: more than once only for real.
+    pub repeats: usize,
     /// A row for each profile, an entry for each settings.
     pub rows: Vec<Vec<Entry>>,
 }
@@ -35,6 +37,8 @@ pub struct Shape {
 pub struct Entry {
     /// Of each cell that has a result.
     pub values: Vec<Value>,
+    /// Of each seed that has a number: the seed, how many of its repeats have one, the least and the most.
+    pub spreads: Vec<(String, usize, f64, f64)>,
     /// Cells that could not be run to their end.
     pub failed: usize,
 }
@@ -62,7 +66,15 @@ pub enum Digest {
 }
 
 impl Shape {
-    /// Makes room for a cell. Rows and columns come in the order in which they are first named.
+    /// How often each seed is there: once, or as often as cells are repeated.
+    pub fn repeats(&self) -> usize {
+        let mut seeds: Vec<&str> = self.seeds.iter().map(|label| seed_of(label)).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        self.seeds.len().div_ceil(seeds.len().max(1)).max(1)
+    }
+
+    /// Makes room for a cell, whose seed is called as [`Summary::seed_label`] does. Rows and columns come in the order in which they are first named.
     pub fn add(&mut self, profile: &str, settings: &str, seed: &str) {
         for (list, name) in
             [(&mut self.profiles, profile), (&mut self.settings, settings), (&mut self.seeds, seed)]
@@ -77,7 +89,7 @@ impl Shape {
     pub fn of(cells: &[Summary]) -> Self {
         let mut shape = Self::default();
         for cell in cells {
-            shape.add(&cell.profile, &cell.settings, &cell.seed);
+            shape.add(&cell.profile, &cell.settings, &cell.seed_label());
         }
         shape
     }
@@ -98,6 +110,7 @@ impl Table {
             profiles: shape.profiles.clone(),
             settings: shape.settings.clone(),
             seeds: shape.seeds.len(),
+            repeats: shape.repeats(),
             rows,
         }
     }
@@ -107,10 +120,25 @@ impl Entry {
     /// Takes one more seed's cell.
     pub(crate) fn add(&mut self, metric: &Metric, cell: &Summary) {
         if cell.status == Status::Ok {
-            self.values.push(metric.of(cell));
+            let value = metric.of(cell);
+            self.values.push(value);
+            let Some(number) = value.number() else { return };
+            match self.spreads.iter_mut().find(|(seed, ..)| *seed == cell.seed) {
+                Some((_, count, least, most)) => {
+                    *count += 1;
+                    (*least, *most) = (least.min(number), most.max(number));
+                }
+                None => self.spreads.push((cell.seed.clone(), 1, number, number)),
+            }
         } else {
             self.failed += 1;
         }
+    }
+
+    /// What the machine alone makes: the most by which repeats of one seed are apart; `None` where nothing was repeated.
+    pub fn noise(&self) -> Option<f64> {
+        let repeated = self.spreads.iter().filter(|(_, count, ..)| *count > 1);
+        repeated.map(|(_, _, least, most)| most - least).reduce(f64::max)
     }
 
     /// Sums the seeds up.
@@ -135,12 +163,38 @@ impl Entry {
     }
 }
 
+/// The seed in the label of a cell among a run's.
+pub(crate) fn seed_of(label: &str) -> &str {
+    label.split_once(".r").map_or(label, |(seed, _)| seed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn repeats_of_a_seed_say_what_the_machine_makes() {
+        let metric = Metric::find("delivered").unwrap();
+        let cell = |seed: &str, repeat, ratio| {
+            let camera =
+                bench::metrics::summary::CameraSummary { delivered_ratio: Some(ratio), ..Default::default() };
+            let cameras = bench::Named(vec![("main".to_owned(), camera)]);
+            Summary { seed: seed.to_owned(), repeat, cameras, ..Summary::default() }
+        };
+        let cells = [cell("1", 1, 0.5), cell("1", 2, 0.75), cell("2", 1, 1.0), cell("2", 2, 0.875)];
+        let shape = Shape::of(&cells);
+        assert_eq!((shape.seeds.len(), shape.repeats()), (4, 2));
+        assert_eq!(shape.seeds, ["1", "1.r2", "2", "2.r2"]);
+        let table = Table::new(metric, &shape, &cells);
+        assert_eq!((table.seeds, table.repeats), (4, 2));
+        let entry = &table.rows[0][0];
+        assert_eq!(entry.noise(), Some(25.0), "the seeds are further apart, and that is not the machine");
+        assert_eq!(entry.digest(Better::Higher), Digest::Numbers { mean: 78.125, worst: 50.0 });
+        assert_eq!(Table::new(metric, &Shape::of(&cells[..1]), &cells[..1]).rows[0][0].noise(), None);
+    }
+
     fn entry(values: &[Value]) -> Entry {
-        Entry { values: values.to_vec(), failed: 0 }
+        Entry { values: values.to_vec(), ..Entry::default() }
     }
 
     #[test]
@@ -160,7 +214,7 @@ mod tests {
     #[test]
     fn nothing_yet_and_failed_are_told_apart() {
         assert_eq!(Entry::default().digest(Better::Lower), Digest::Missing);
-        assert_eq!(Entry { values: Vec::new(), failed: 2 }.digest(Better::Lower), Digest::Failed);
+        assert_eq!(Entry { failed: 2, ..Entry::default() }.digest(Better::Lower), Digest::Failed);
     }
 
     #[test]

@@ -97,6 +97,9 @@ pub struct Summary {
     pub settings: String,
     /// The seed index, as text.
     pub seed: String,
+    /// Which time that this cell was run it is, from 1; only real cells are run more than once.
+    #[serde(default = "first_time")]
+    pub repeat: u32,
     /// How the cell was run.
     pub mode: Mode,
     /// How long there was traffic, in seconds.
@@ -155,6 +158,12 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Which run of which seed it is, for people and as a name among a run's cells: `2`, and `2.r3` of the third time
+    /// that a real cell was run.
+    pub fn seed_label(&self) -> String {
+        seed_label(&self.seed, self.repeat)
+    }
+
     /// The summary of a cell that failed with `error`: nothing measured.
     pub fn failed(cell: &Cell, error: impl Into<String>) -> Self {
         Self { status: Status::Failed, error: Some(error.into()), ..Self::of(cell) }
@@ -167,10 +176,20 @@ impl Summary {
             profile: cell.profile.name.clone(),
             settings: cell.settings_name.clone(),
             seed: cell.seed.to_string(),
+            repeat: cell.repeat,
             duration_s: crate::statistics::seconds(cell.duration.as_nanos()),
             ..Self::default()
         }
     }
+}
+
+/// A seed and a repeat as one name: the seed alone for the first time.
+pub fn seed_label(seed: &str, repeat: u32) -> String {
+    if repeat > 1 { format!("{seed}.r{repeat}") } else { seed.to_owned() }
+}
+
+fn first_time() -> u32 {
+    1
 }
 
 /// When the ends joined their session and lost it, in seconds since the start of the traffic;

@@ -39,12 +39,22 @@ pub(crate) fn line(run: &Run, cell: &Cell) -> String {
     joined(arguments)
 }
 
-/// The command that runs one cell of a finished run again.
+/// The command that runs one cell of a finished run again, which is a real cell where there is a `backend`.
 pub(crate) fn from_folder(
     folder: &Path,
     crypto: &str,
+    backend: Option<&str>,
     (profile, settings, seed): (&str, &str, &str),
 ) -> String {
+    if let Some(backend) = backend {
+        // Nothing runs a real cell again to the same result; this runs it once more.
+        let scenario = folder.join("scenario.resolved.toml").to_string_lossy().into_owned();
+        let seed = seed.split_once(".r").map_or(seed, |(seed, _)| seed);
+        let of = [("--profiles", profile), ("--settings", settings), ("--seeds", seed), ("--mode", "real")];
+        let of = of.into_iter().chain([("--backend", backend)]);
+        let of = of.flat_map(|(flag, value)| [flag.to_owned(), value.to_owned()]);
+        return joined(["run".to_owned(), scenario].into_iter().chain(of).chain(["--events".to_owned()]));
+    }
     let cell = format!("{profile}--{settings}--s{seed}--");
     let mut arguments =
         vec!["replay".to_owned(), cell, "--run".to_owned(), folder.to_string_lossy().into_owned()];
@@ -76,8 +86,12 @@ mod tests {
 
     #[test]
     fn a_cell_of_a_folder_is_replayed() {
-        let line = |crypto| from_folder(Path::new("my runs/x"), crypto, ("bad-india", "best", "2"));
+        let line = |crypto| from_folder(Path::new("my runs/x"), crypto, None, ("bad-india", "best", "2"));
         assert_eq!(line("null"), "arcbench replay bad-india--best--s2-- --run 'my runs/x'");
         assert!(line("tls").ends_with(" --crypto tls"), "{}", line("tls"));
+        let real = from_folder(Path::new("x"), "tls", Some("netem"), ("bad-india", "best", "2.r3"));
+        let expected = "arcbench run x/scenario.resolved.toml --profiles bad-india --settings best --seeds 2 --mode real \
+                        --backend netem --events";
+        assert_eq!(real, expected);
     }
 }

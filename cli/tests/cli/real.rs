@@ -56,7 +56,28 @@ fn confirm_runs_cells_both_ways_and_goes_on_where_it_stopped() {
     let found = std::fs::read_dir(sandbox.path().join("out/cells")).unwrap();
     let mut folders: Vec<_> = found.map(|entry| entry.unwrap().path().display().to_string()).collect();
     folders.sort_unstable();
-    sandbox.run(&["show", &folders[0]]).ok();
+    let shown = sandbox.run(&["show", &folders[0]]).ok().out;
+    assert!(shown.contains(" datagrams sent in ") && shown.contains("(GSO on)"), "{shown}");
+    // The second time is named by its own id, and is in everything that is made of the run.
+    let second = folders
+        .iter()
+        .find(|folder| folder.strip_suffix(".r2").is_some())
+        .unwrap()
+        .rsplit('/')
+        .next()
+        .unwrap();
+    assert!(sandbox.run(&["show", second, "--run", "out"]).ok().out.contains("run 2 of this cell"));
+    let explained = sandbox.run(&["explain", second, "--run", "out"]).ok().out;
+    assert!(explained.contains(second) && !explained.contains("arcbench replay"), "{explained}");
+    let grid = sandbox.run(&["grid", "out", "--metric", "hand-p50", "--format", "csv"]).ok().out;
+    let row: Vec<&str> = grid.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!((row[4], row[5], row[10]), ("2", "2", "2"), "{grid}");
+    assert!(row[11].parse::<f64>().is_ok_and(|noise| noise >= 0.0), "{grid}");
+    let grid = sandbox.run(&["grid", "out", "--metric", "hand-p50"]).ok().out;
+    assert!(grid.contains("mean of 1 seed x 2 repeats (worst)") && grid.contains(" ~"), "{grid}");
+    let page = std::fs::read_to_string(sandbox.path().join("out/report.html")).unwrap();
+    assert!(page.contains("each run 2 times") && page.contains(">1.r2</option>"), "both are in the page");
+    assert!(page.contains(second) && page.contains("--mode real --backend userspace"));
     sandbox.run(&["replay", &folders[0]]).refused(2, &["was run for real"]);
     let mixed = sandbox.run(&["run", "short.toml", "--out", "out"]);
     mixed.refused(2, &["--mode"]);

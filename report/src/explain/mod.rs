@@ -17,6 +17,7 @@ mod tally;
 mod tests;
 
 use bench::metrics::RelaySecondRow;
+use bench::metrics::summary::Mode;
 use bench::statistics::{percentile, rounded};
 use bench::{Cell, FrameRow, FreezeRow, SecondRow, Summary};
 
@@ -158,8 +159,9 @@ impl<'a> Look<'a> {
     /// A finding about `what`, with what `cost` says, and commands for its worst moment.
     fn finding(&self, what: Kind, cost: &Cost, text: String) -> Finding {
         let cell = self.evidence.cell_argument;
-        let next =
-            cost.moment_us().map(|(at_us, length_us)| look_at(cell, at_us, length_us)).unwrap_or_default();
+        // Both run the cell again, which cannot be done with a real one.
+        let moment = cost.moment_us().filter(|_| self.evidence.summary.mode == Mode::Sim);
+        let next = moment.map(|(at_us, length_us)| look_at(cell, at_us, length_us)).unwrap_or_default();
         Finding {
             what,
             text,
@@ -181,13 +183,14 @@ impl<'a> Look<'a> {
         let summary = self.evidence.summary;
         let (scenario, profile, settings, seed) =
             (self.evidence.scenario_argument, &summary.profile, &summary.settings, &summary.seed);
+        let mode = if summary.mode == Mode::Real { " --mode real" } else { "" };
         Suggestion {
             key: key.to_owned(),
             now: self.facts.written(key),
             value: value.to_owned(),
             why,
             command: format!(
-                "arcbench run {scenario} --profiles {profile} --settings {settings} --seeds {seed} --set {}",
+                "arcbench run {scenario} --profiles {profile} --settings {settings} --seeds {seed}{mode} --set {}",
                 quoted(&format!("{key}={}", value.replace(' ', "")))
             ),
         }

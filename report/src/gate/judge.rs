@@ -82,7 +82,7 @@ impl Gate {
 /// The summary of the finished cell, as JSON.
 fn json_of(cells: &[Summary], profile: &str, settings: &str, seed: &str) -> Option<Value> {
     let is = |cell: &&Summary| {
-        (cell.profile.as_str(), cell.settings.as_str(), cell.seed.as_str()) == (profile, settings, seed)
+        (cell.profile.as_str(), cell.settings.as_str()) == (profile, settings) && cell.seed_label() == seed
     };
     let cell = cells.iter().filter(|cell| cell.status == Status::Ok).find(is)?;
     serde_json::to_value(cell).ok()

@@ -62,7 +62,7 @@ fn picker<'a>(id: &str, name: &str, options: impl Iterator<Item = &'a String>) -
 
 fn example(run: &Run, replay: Replay<'_>) -> String {
     let cell = run.cells.first();
-    cell.map_or_else(String::new, |cell| replay(&cell.profile, &cell.settings, &cell.seed))
+    cell.map_or_else(String::new, |cell| replay(&cell.profile, &cell.settings, &cell.seed_label()))
 }
 
 /// The list of all cells, where they are not too many.
@@ -105,7 +105,7 @@ fn list(run: &Run, replay: Replay<'_>) -> Markup {
                         tr {
                             th scope="row" { (cell.cell) }
                             @for metric in &metrics { td { (value(metric, cell)) } }
-                            td class="left" { code { (replay(&cell.profile, &cell.settings, &cell.seed)) } }
+                            td class="left" { code { (replay(&cell.profile, &cell.settings, &cell.seed_label())) } }
                         }
                     }
                 }

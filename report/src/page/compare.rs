@@ -125,8 +125,9 @@ impl Pairs {
         let name = &run.profiles[profile].name;
         let value = |settings: usize, seed: &str| {
             let settings = &run.settings[settings].name;
-            let is =
-                |cell: &&Summary| cell.profile == *name && cell.settings == *settings && cell.seed == seed;
+            let is = |cell: &&Summary| {
+                cell.profile == *name && cell.settings == *settings && cell.seed_label() == seed
+            };
             let cell = run.cells.iter().find(is)?;
             (cell.status == Status::Ok).then(|| metric.of(cell))
         };

@@ -22,13 +22,17 @@ pub(super) fn blob(run: &Run, timelines: &Timelines, replay: Replay<'_>) -> PreE
     let drawn: Vec<String> =
         timelines.iter().map(|(profile, settings, ..)| format!("{profile}-{settings}")).collect();
     let (head, middles, tail) = factored(
-        &cells.iter().map(|(cell, _)| replay(&cell.profile, &cell.settings, &cell.seed)).collect::<Vec<_>>(),
+        &cells
+            .iter()
+            .map(|(cell, _)| replay(&cell.profile, &cell.settings, &cell.seed_label()))
+            .collect::<Vec<_>>(),
     );
     inline_json(&json!({
         "profiles": run.profiles.iter().map(|profile| &profile.name).collect::<Vec<_>>(),
         "settings": run.settings.iter().map(|settings| &settings.name).collect::<Vec<_>>(),
         "lines": (0..run.settings.len()).map(line_class).collect::<Vec<_>>(),
         "seeds": run.seeds,
+        "repeats": run.repeats.max(1),
         "metrics": Metric::all().iter().map(|metric| metric_column(metric, &summaries)).collect::<Vec<_>>(),
         "defaults": defaults,
         "cells": cells.iter().map(|(cell, (p, s, n))| json!([p, s, n, u8::from(cell.status == Status::Ok)])).collect::<Vec<_>>(),

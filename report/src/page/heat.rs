@@ -30,7 +30,7 @@ pub(super) fn section(run: &Run, timelines: &Timelines) -> Markup {
                     }
                 }
             }
-            p id="reading" class="reading" aria-live="polite" { (reading(metric)) }
+            p id="reading" class="reading" aria-live="polite" { (reading(metric, run.repeats)) }
             (heat_table(run, timelines, metric))
             (key())
         }
@@ -43,14 +43,21 @@ fn first_metric() -> &'static Metric {
 }
 
 /// How to read the metric.
-fn reading(metric: &Metric) -> String {
+fn reading(metric: &Metric, repeats: usize) -> String {
     let better = match metric.better {
         Better::Higher => "Higher",
         Better::Lower => "Lower",
     };
     let (title, unit) = (metric.title, metric.unit);
     format!(
-        "{title}, {unit}. {better} is better. Mean over the seeds; below it the worst seed and every seed."
+        "{title}, {unit}. {better} is better. Mean over the seeds{}; below it the worst seed and every seed{}",
+        if repeats > 1 { " and their repeats" } else { "" },
+        if repeats > 1 {
+            ", in the order of the repeats, and after ± by how much repeats of one seed differ at the most: that much \
+             the machine makes."
+        } else {
+            "."
+        }
     )
 }
 
@@ -145,7 +152,7 @@ impl Face {
             value,
             grade: level.map_or_else(String::new, |level| format!("grade {} of {}", level + 1, mark::LEVELS)),
             worst: if several || level.is_none() { worst } else { String::new() },
-            seeds: if several { seeds(metric, entry) } else { String::new() },
+            seeds: if several { seeds(metric, entry) + &noise(metric, entry) } else { String::new() },
         }
     }
 }
@@ -165,6 +172,11 @@ fn seeds(metric: &Metric, entry: &Entry) -> String {
         return String::new();
     };
     format!("{} to {}", number(least, metric.decimals), number(most, metric.decimals))
+}
+
+/// By how much repeats of one seed differ, where there are any.
+fn noise(metric: &Metric, entry: &Entry) -> String {
+    entry.noise().map_or_else(String::new, |noise| format!(" ±{}", number(noise, metric.decimals)))
 }
 
 /// The smallest and the largest mean of a table.

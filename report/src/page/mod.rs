@@ -123,9 +123,12 @@ fn counts(run: &Run) -> String {
         "{} × {} × {}: {ok} of {} cells finished",
         counted(run.profiles.len(), "link", "links"),
         counted(run.settings.len(), "settings", "settings"),
-        counted(run.seeds.len(), "seed", "seeds"),
+        counted(run.seeds.len() / run.repeats.max(1), "seed", "seeds"),
         run.planned()
     );
+    if run.repeats > 1 {
+        let _ = write!(text, ", each run {} times", run.repeats);
+    }
     if failed > 0 {
         let _ = write!(text, ", {failed} failed");
     }
@@ -219,7 +222,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
 /// What the page's policy lets run: this script and no other. A test in a browser holds it against
 /// the script; `openssl dgst -sha256 -binary page.js | base64` has it.
-const SCRIPT_HASH: &str = "sha256-QW3ZPA0UNiEKERFaUA/ABlP9CyKwZNJ/y5zVDAZWAn4=";
+const SCRIPT_HASH: &str = "sha256-Btk2qgc664yKc2XgkU+CVDO+xmvZXi484plD2DWEDdg=";
 
 /// Colours and dashes before they repeat; the style sheet has as many. Their numbers of places are
 /// combined so that the first 49 settings all look different.

@@ -63,12 +63,24 @@
     return number(Math.min(...numbers), metric.decimals) + " to " + number(Math.max(...numbers), metric.decimals);
   };
 
+  // By how much repeats of one seed differ, where there are any.
+  const noiseText = (metric, cells) => {
+    const seeds = new Map();
+    for (const cell of cells.filter(ok)) {
+      const seed = Math.floor(D.cells[cell][2] / D.repeats);
+      if (isNumber(metric.of[cell])) seeds.set(seed, (seeds.get(seed) || []).concat(metric.of[cell]));
+    }
+    const spreads = [...seeds.values()].filter(values => values.length > 1).map(values => Math.max(...values) - Math.min(...values));
+    return spreads.length ? " ±" + number(Math.max(...spreads), metric.decimals) : "";
+  };
+
   const heat = () => {
     const metric = D.metrics.find(metric => metric.name === $("metric").value) || D.metrics[0];
     const byRow = $("scale").value === "row";
     const better = metric.better > 0 ? "Higher" : "Lower";
     $("reading").textContent = metric.title + ", " + metric.unit + ". " + better +
-      " is better. Mean over the seeds; below it the worst seed and every seed.";
+      " is better. Mean over the seeds" + (D.repeats > 1 ? " and their repeats" : "") + "; below it the worst seed and every seed" +
+      (D.repeats > 1 ? ", in the order of the repeats, and after ± by how much repeats of one seed differ at the most: that much the machine makes." : ".");
     const rows = D.profiles.map((_, p) => D.settings.map((_, s) => digest(metric, group(p, s))));
     const whole = extent(rows.flat()), extents = rows.map(row => byRow ? extent(row) : whole);
     for (const link of $("heat").querySelectorAll("a[data-p]")) {
@@ -80,7 +92,7 @@
       link.querySelector(".vh").textContent = grade === null ? "" : "grade " + (grade + 1) + " of " + LEVELS;
       const several = D.seeds.length > 1;
       link.querySelector(".w").textContent = several || grade === null ? face.worst : "";
-      link.querySelector(".s").textContent = several ? seedsText(metric, face.values || []) : "";
+      link.querySelector(".s").textContent = several ? seedsText(metric, face.values || []) + noiseText(metric, group(p, s)) : "";
     }
   };
 

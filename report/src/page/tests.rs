@@ -268,3 +268,20 @@ fn colours_have_contrast_in_light_and_in_dark() {
     }
     assert!(STYLE.contains("svg .share { fill: color-mix(in srgb, var(--c) 60%, var(--ink)); }"));
 }
+
+/// A cell that was run twice for real: both times are picked by themselves, and what the machine makes is said.
+#[test]
+fn repeats_are_in_the_grid_and_in_the_picker() {
+    let mut twice = run(&["a"], &["x"], 1);
+    let mut again = cell("a", "x", 3);
+    (again.seed, again.repeat, again.cell) = ("1".to_owned(), 2, "a--x--s1--0.r2".to_owned());
+    twice.cells.push(again);
+    (twice.seeds, twice.repeats) = (vec!["1".to_owned(), "1.r2".to_owned()], 2);
+    let text = page(&twice, &Fake { seconds: 9 });
+    assert!(text.contains("1 seed: 2 of 2 cells finished, each run 2 times"), "{text}");
+    assert!(text.contains(r#"<option value="1">1.r2</option>"#), "each has its own place in the picker");
+    assert!(text.contains("51.0 53.0 ±2.0"), "both, and by how much they differ");
+    assert!(text.contains("b>52.0</b>"), "the mean is over both");
+    assert!(text.contains("arcbench run a x 1.r2 --end"), "its line names it");
+    assert!(!page(&run(&["a"], &["x"], 2), &Fake { seconds: 9 }).contains(" ±0"), "nothing was repeated");
+}

@@ -69,7 +69,7 @@ pub(super) fn choose(run: &Run, tables: &dyn Tables, unread: &mut Vec<String>) -
                 match room.checked_sub(drawing.len()) {
                     Some(rest) => {
                         room = rest;
-                        timelines.drawn.insert(place, (cell.seed.clone(), drawing));
+                        timelines.drawn.insert(place, (cell.seed_label(), drawing));
                     }
                     None => timelines.omitted += 1,
                 }
@@ -212,7 +212,8 @@ fn chart(
     let first = freezes_bottom + LANE_GAP;
     let bottom = first + lanes.len() as f64 * (LANE + LANE_GAP) - LANE_GAP;
     let x = Scale::linear(0.0, binned.seconds as f64, LEFT, WIDTH - RIGHT);
-    let title = format!("{} under {}, seed {}, second by second", cell.profile, cell.settings, cell.seed);
+    let title =
+        format!("{} under {}, seed {}, second by second", cell.profile, cell.settings, cell.seed_label());
     let desc = description(timeline);
     Frame { width: WIDTH, height: bottom + 34.0, id: &id, title: &title, desc: &desc }.draw(&html! {
         // The picture of the first camera is what the operator steers by: its freezes go all the way down.
