@@ -385,9 +385,12 @@ impl Outcome {
 
 /// What a reader of the grid should know about its cells, a line each.
 fn warnings(summaries: &[Summary]) -> Vec<String> {
-    let all = summaries.iter().flat_map(|cell| cell.warnings.iter().map(move |text| (&cell.cell, text)));
-    let lines = all.map(|(cell, text)| format!("warning: {cell}: {text}")).collect();
-    first(lines, "warnings; `arcbench show CELL` has those of a cell")
+    let of = |cell: &Summary| -> Vec<String> {
+        let tainted = cell.tainted.iter().map(|reason| format!("tainted: {reason}"));
+        let texts = cell.warnings.iter().cloned().chain(tainted);
+        texts.map(|text| format!("warning: {}: {text}", cell.cell)).collect()
+    };
+    first(summaries.iter().flat_map(of).collect(), "warnings; `arcbench show CELL` has those of a cell")
 }
 
 /// As many of `lines` as are printed, and how many `more` there are.
@@ -427,6 +430,8 @@ mod tests {
             ..Summary::default()
         };
         assert_eq!(warnings(&[cell(0), cell(1)]), ["warning: p--s--s1--00: an end never joined"]);
+        let noisy = Summary { tainted: Some("one timeout was late".to_owned()), ..cell(0) };
+        assert_eq!(warnings(&[noisy]), ["warning: p--s--s1--00: tainted: one timeout was late"]);
         assert_eq!(warnings(&[cell(4), cell(6)]).len(), 10);
         let many = warnings(&[cell(4), cell(9)]);
         assert_eq!(many.len(), 11);

@@ -164,6 +164,7 @@ fn notes(run: &Run, unread: &[String]) -> Markup {
     for cell in &run.cells {
         lines.extend(cell.error.iter().map(|error| format!("{}: {error}", cell.cell)));
         lines.extend(cell.warnings.iter().map(|warning| format!("{}: {warning}", cell.cell)));
+        lines.extend(cell.tainted.iter().map(|reason| format!("{}: tainted: {reason}", cell.cell)));
     }
     let more = lines.len().saturating_sub(NOTES_MAX);
     html! {

@@ -275,11 +275,13 @@ fn repeats_are_in_the_grid_and_in_the_picker() {
     let mut twice = run(&["a"], &["x"], 1);
     let mut again = cell("a", "x", 3);
     (again.seed, again.repeat, again.cell) = ("1".to_owned(), 2, "a--x--s1--0.r2".to_owned());
+    again.tainted = Some("one timeout was late".to_owned());
     twice.cells.push(again);
     (twice.seeds, twice.repeats) = (vec!["1".to_owned(), "1.r2".to_owned()], 2);
     let text = page(&twice, &Fake { seconds: 9 });
     assert!(text.contains("1 seed: 2 of 2 cells finished, each run 2 times"), "{text}");
     assert!(text.contains(r#"<option value="1">1.r2</option>"#), "each has its own place in the picker");
+    assert!(text.contains("a--x--s1--0.r2: tainted: one timeout was late"), "{text}");
     assert!(text.contains("51.0 53.0 ±2.0"), "both, and by how much they differ");
     assert!(text.contains("b>52.0</b>"), "the mean is over both");
     assert!(text.contains("arcbench run a x 1.r2 --end"), "its line names it");
