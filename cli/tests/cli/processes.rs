@@ -247,7 +247,7 @@ fn what_cannot_run_says_why() {
     let relay = ["--relay", "127.0.0.1:9"];
     let wrong_side = ran(party("robot", "relay", "robot.token", folder.path()).args(relay));
     fails(&wrong_side, 2, &["it is a relay's", "relay.pem", "help: --cert and --key are robot.pem"]);
-    std::fs::copy(folder.path().join("operator.key"), folder.path().join("robot.key")).unwrap();
+    fs::copy(folder.path().join("operator.key"), folder.path().join("robot.key")).unwrap();
     let wrong_key = ran(party("robot", "robot", "robot.token", folder.path()).args(relay));
     fails(&wrong_key, 2, &["robot.key", "does not belong to the certificate", "robot.pem"]);
 }
@@ -286,8 +286,8 @@ fn a_secret_that_everybody_can_read_is_warned_of() {
     };
     assert_eq!(warnings(&run(&[])), 0);
     for name in ["robot.token", "robot.key"] {
-        let open = std::fs::Permissions::from_mode(0o644);
-        std::fs::set_permissions(folder.path().join(name), open).unwrap();
+        let open = fs::Permissions::from_mode(0o644);
+        fs::set_permissions(folder.path().join(name), open).unwrap();
     }
     assert_eq!(warnings(&run(&[])), 2);
 }

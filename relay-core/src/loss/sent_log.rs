@@ -33,15 +33,34 @@ struct Entry {
     fate: Fate,
     /// Its UDP payload; zero until it is known.
     bytes: u32,
-    /// Whether the control law has yet to hear of its fate.
-    open: bool,
-    /// Whether it counts as in flight.
-    in_flight: bool,
+    standing: Standing,
     app_limited: bool,
     /// What it carried.
     piece: Piece,
     /// Whether it was reported as missing for the sake of repair.
     missed: bool,
+}
+
+/// Where a datagram stands with the control law.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// The law has heard of its fate, or never will.
+    Closed,
+    /// It counts as in flight.
+    InFlight,
+    /// It counts as in flight no more, but its fate is open.
+    Overdue,
+}
+
+impl Entry {
+    /// The law hears of its fate now, unless it has: whether it was in flight until then.
+    fn close(&mut self) -> Option<bool> {
+        match std::mem::replace(&mut self.standing, Standing::Closed) {
+            Standing::Closed => None,
+            Standing::InFlight => Some(true),
+            Standing::Overdue => Some(false),
+        }
+    }
 }
 
 /// What a datagram carries.
@@ -124,11 +143,11 @@ impl SentLog {
     pub(crate) fn assign(&mut self, now: Time, piece: Piece) -> u32 {
         if self.sent.len() >= SENT_MAX {
             self.limit_hits += 1;
-            if let (Some(entry), Some(flight)) = (self.sent.pop_front(), &mut self.flight)
-                && entry.open
+            if let (Some(mut entry), Some(flight)) = (self.sent.pop_front(), &mut self.flight)
+                && let Some(was_in_flight) = entry.close()
             {
                 self.open -= 1;
-                flight.on_lost(entry.at, entry.bytes.into(), entry.in_flight);
+                flight.on_lost(entry.at, entry.bytes.into(), was_in_flight);
             }
             self.first = self.first.wrapping_add(1);
             self.judged_to = self.judged_to.max(self.first);
@@ -138,8 +157,7 @@ impl SentLog {
             at: now,
             fate: Fate::Unknown,
             bytes: 0,
-            open: false,
-            in_flight: false,
+            standing: Standing::Closed,
             app_limited: false,
             piece,
             missed: false,
@@ -152,8 +170,8 @@ impl SentLog {
     pub(crate) fn on_left(&mut self, bytes: u64, app_limited: bool) -> Option<Sent> {
         let (entry, flight) = (self.sent.back_mut()?, self.flight.as_mut()?);
         entry.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.open += usize::from(!std::mem::replace(&mut entry.open, true));
-        entry.in_flight = true;
+        self.open += usize::from(entry.close().is_none());
+        entry.standing = Standing::InFlight;
         entry.app_limited = app_limited;
         let in_flight_bytes = flight.on_sent(entry.bytes.into());
         Some(Sent { bytes: entry.bytes.into(), in_flight_bytes, app_limited })
@@ -238,11 +256,13 @@ impl SentLog {
             if entry.at + overdue.min(patience) > now {
                 break;
             }
-            if entry.at + patience <= now && std::mem::take(&mut entry.open) {
-                self.open -= 1;
-                let in_flight = std::mem::take(&mut entry.in_flight);
-                flight.on_lost(entry.at, entry.bytes.into(), in_flight);
-            } else if std::mem::take(&mut entry.in_flight) {
+            if entry.at + patience <= now {
+                if let Some(was_in_flight) = entry.close() {
+                    self.open -= 1;
+                    flight.on_lost(entry.at, entry.bytes.into(), was_in_flight);
+                }
+            } else if entry.standing == Standing::InFlight {
+                entry.standing = Standing::Overdue;
                 flight.on_overdue(entry.bytes.into());
             }
         }
@@ -270,8 +290,9 @@ impl SentLog {
         if let Some(flight) = &mut self.flight
             && sent.bytes > 0
         {
-            let was_in_flight = std::mem::take(&mut sent.in_flight);
-            self.open -= usize::from(std::mem::take(&mut sent.open));
+            let closed = sent.close();
+            self.open -= usize::from(closed.is_some());
+            let was_in_flight = closed == Some(true);
             flight.on_acked(now, sent.at, received_at, sent.bytes.into(), was_in_flight, sent.app_limited);
         }
     }
@@ -320,12 +341,11 @@ impl SentLog {
                 self.estimate.insert(false, false);
                 self.lost_run = (0, sent.at);
             }
-            let in_flight = std::mem::take(&mut sent.in_flight);
-            if std::mem::take(&mut sent.open)
+            if let Some(was_in_flight) = sent.close()
                 && let Some(flight) = &mut self.flight
             {
                 self.open -= 1;
-                flight.on_lost(sent.at, sent.bytes.into(), in_flight);
+                flight.on_lost(sent.at, sent.bytes.into(), was_in_flight);
             }
             index += 1;
         }

@@ -142,7 +142,7 @@ mod tests {
         assert!((share(&|ms| ms % 40 != 0) - 0.75).abs() < 0.01);
         // Of frames of 66 ms the beginning passes.
         assert!(share(&|ms| ms % 66 > 20) > 0.5);
-        let isolated = |ms: u64| ms % 500 == 0;
+        let isolated = |ms: u64| ms.is_multiple_of(500);
         let share = |from: u64, to: u64| share(&|ms| isolated(ms) || (from..to).contains(&ms));
         assert!(share(3_000, 3_300) < 0.03, "{}", share(3_000, 3_300));
         assert!(share(3_000, 3_100) > 0.05, "{}", share(3_000, 3_100));
