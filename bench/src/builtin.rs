@@ -2,7 +2,7 @@
 
 /// Names of the built-in scenarios; the first is what runs when none is named.
 pub fn builtin_scenario_names() -> &'static [&'static str] {
-    &["seed-matrix", "seed-before-after", "best", "laws", "fec", "fairness", "confirm"]
+    &["seed-matrix", "seed-before-after", "best", "laws", "fec", "fairness", "outage", "confirm"]
 }
 
 /// The text of a built-in scenario.
@@ -14,6 +14,7 @@ pub fn builtin_scenario(name: &str) -> Option<&'static str> {
         "laws" => Some(include_str!("../../scenarios/laws.toml")),
         "fec" => Some(include_str!("../../scenarios/fec.toml")),
         "fairness" => Some(include_str!("../../scenarios/fairness.toml")),
+        "outage" => Some(include_str!("../../scenarios/outage.toml")),
         "confirm" => Some(include_str!("../../scenarios/confirm.toml")),
         _ => None,
     }

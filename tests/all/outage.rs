@@ -8,11 +8,11 @@ use bench::relay_core::Settings;
 use bench::units::Span;
 use tests::{cell_on, profile, run};
 
-/// An operator hop of 140 ms that is gone from the eighth second on.
-fn gone_for(ms: u64, more: &str) -> CellResult {
+/// An operator hop of 140 ms that is gone in a direction from the eighth second on.
+fn gone_for(ms: u64, direction: &str, more: &str) -> CellResult {
     let link = format!(
         "rtt = \"140 ms\"\njitter = {{ sigma = \"3 ms\" }}\n{more}\n\
-         [[down.schedule]]\nat = \"8 s\"\noutage = \"{ms} ms\"\n"
+         [[{direction}.schedule]]\nat = \"8 s\"\noutage = \"{ms} ms\"\n"
     );
     run(&cell_on(profile(&link), Settings::default(), 1, Span::from_secs(20)))
 }
@@ -32,10 +32,9 @@ fn within(result: &CellResult, seconds: Range<u64>) -> (f64, f64) {
 
 #[test]
 fn a_second_and_a_half_after_it_the_pictures_are_what_they_were() {
-    let thin = "rate = \"2500 kbit/s\"\nqueue = { kind = \"drop-tail\", time = \"300 ms\" }";
-    for (more, least) in [("", 0.97), (thin, 0.9)] {
+    for (more, least) in [("", 0.97), (THIN, 0.9)] {
         for ms in [250, 1_000, 2_500] {
-            let result = gone_for(ms, more);
+            let result = gone_for(ms, "down", more);
             let main = result.summary.cameras.get("main").expect("a main camera");
             let longest = main.freeze_ms_max;
             // The sender goes on, so that the first pictures after it need no round trip.
@@ -48,3 +47,18 @@ fn a_second_and_a_half_after_it_the_pictures_are_what_they_were() {
         }
     }
 }
+
+#[test]
+fn reports_that_do_not_come_are_no_lost_pictures() {
+    for (more, least) in [("", 0.97), (THIN, 0.85)] {
+        for ms in [400, 1_500] {
+            let result = gone_for(ms, "up", more);
+            let ((bytes, parity), (bytes_after, parity_after)) =
+                (within(&result, 3..7), within(&result, 13..17));
+            assert!(bytes_after > least * bytes, "{ms} ms, {more}: {bytes} B, then {bytes_after} B");
+            assert!(parity_after < parity + 0.03, "{ms} ms, {more}: parity {parity}, then {parity_after}");
+        }
+    }
+}
+
+const THIN: &str = "rate = \"2500 kbit/s\"\nqueue = { kind = \"drop-tail\", time = \"300 ms\" }";

@@ -85,7 +85,7 @@ fn printed<'a>(text: &'a str, lead: &str) -> &'a str {
 fn the_walk_from_a_grid_to_a_packet_follows_only_what_is_printed() {
     let sandbox = Sandbox::new();
     let arguments =
-        ["run", "--profiles", "bad-india", "--settings", "tuned", "--seeds", "1", "--duration", "20 s"];
+        ["run", "--profiles", "good-india", "--settings", "before", "--seeds", "1", "--duration", "20 s"];
     let grid = sandbox.run(&arguments).ok();
     assert!(grid.out.contains("frozen: "), "{}", grid.out);
     let show = followed(&sandbox, printed(&grid.err, "look: "), &[]).out;

@@ -25,9 +25,13 @@
 //! that it grows while less is sent than had arrived: then there is a **rival** ([`rival`]), and the sender takes
 //! what that would leave to one of its own kind until it is gone.
 //!
+//! An outage says nothing about the rate. What was sent while nothing at all arrived for [`OUTAGE_MIN`] is no loss; a
+//! rate that the link had shown is kept over it, and without one the window begins anew; and when packets arrive again,
+//! evidence from before counts no more. A link that comes back with less shows that by a queue, as after any step.
+//!
 //! # Where it does well and badly
 //!
-//! Well: random loss, bursts, jitter, reordering; thin links behind a deep queue. Badly: it needs about half a second and a round trip
+//! Well: random loss, bursts, jitter, reordering, outages; thin links behind a deep queue. Badly: it needs about half a second and a round trip
 //! to see a queue, so a sudden drop to half the rate costs that much queue; beside a loss-based flow that
 //! keeps a deep queue full it gives way for some five seconds before it knows, and then shares the full queue.
 //!
@@ -36,6 +40,8 @@
 //! The shape follows delay-based control from LEDBAT (RFC 6817: base delay over a history, a filter over current delays)
 //! and Copa (NSDI 2018: standing round trip over a short window). The rate on a sign of congestion is the delivered rate, as in
 //! BBR (draft-ietf-ccwg-bbr). Not growing while unused is RFC 7661. The constants are this project's own.
+//!
+//! [`OUTAGE_MIN`]: crate::loss::OUTAGE_MIN
 
 mod base;
 mod meter;
@@ -216,14 +222,19 @@ impl Delay {
     }
 
     /// Nothing got through for a long time. What the delay was is void, but a rate that the link had shown is a
-    /// better guess than none: if it is too much now, a queue will show that as after any step.
-    fn start_anew(&mut self, now: Time) {
+    /// better guess than none: if it is too much now, a queue will show that as after any step. While the silence goes on,
+    /// less and less is sent into it.
+    fn start_anew(&mut self, now: Time, sent_at: Time) {
+        let less: u32 = if self.silence.goes_on(sent_at) { 2 } else { 1 };
         self.mode = match (self.limit(), self.mode) {
             (Some(bytes_per_sec), Mode::Limited { ceiling, .. }) => {
-                Mode::Limited { bytes_per_sec, step: STEP_MIN, ceiling }
+                Mode::Limited { bytes_per_sec: bytes_per_sec / f64::from(less), step: STEP_MIN, ceiling }
             }
             (Some(ceiling), _) => Mode::Limited { bytes_per_sec: ceiling, step: STEP_MIN, ceiling },
-            (None, _) => Mode::Free { window_bytes: self.initial_window_bytes },
+            (None, Mode::Free { window_bytes }) => {
+                Mode::Free { window_bytes: window_bytes.min(self.initial_window_bytes) / u64::from(less) }
+            }
+            (None, Mode::Limited { .. }) => Mode::Free { window_bytes: self.initial_window_bytes },
         };
         self.path.restart();
         self.rival = None;
@@ -232,6 +243,9 @@ impl Delay {
 
     /// The link was gone for a while and is back: what was seen before says nothing about now.
     fn look_afresh(&mut self, now: Time) {
+        if let Mode::Free { window_bytes } = &mut self.mode {
+            *window_bytes = self.initial_window_bytes.max(*window_bytes);
+        }
         self.meter.restart();
         self.samples.clear();
         (self.interval_began, self.used_bytes) = (now, 0);
@@ -338,7 +352,7 @@ impl Controller for Delay {
     fn on_lost(&mut self, now: Time, lost: &Lost) {
         self.meter.on_lost(lost.sent_at, lost.bytes);
         if lost.persistent {
-            self.start_anew(now);
+            self.start_anew(now, lost.sent_at);
         } else if let Some(rival) = &mut self.rival {
             rival.on_lost(now, lost);
         }

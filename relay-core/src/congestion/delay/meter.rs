@@ -77,9 +77,10 @@ impl Meter {
         if acked + lost < LOSS_BYTES_MIN { 0.0 } else { lost as f64 / (acked + lost) as f64 }
     }
 
-    /// Forgets what arrived: after a time in which nothing could, it is no measure.
+    /// Forgets everything: after a time in which nothing was heard, it is no measure.
     pub(super) fn restart(&mut self) {
         self.arrived.clear();
+        self.sent.clear();
     }
 
     pub(super) fn forget(&mut self, now: Time) {

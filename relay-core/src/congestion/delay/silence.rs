@@ -4,7 +4,7 @@ use units::Time;
 
 use crate::loss::OUTAGE_MIN;
 
-/// When was sent what is known to have arrived.
+/// When was sent what is known to have arrived, and what is known not to have.
 #[derive(Debug, Default)]
 pub(super) struct Silence {
     sent_at: Time,
@@ -12,6 +12,8 @@ pub(super) struct Silence {
     sending_since: Time,
     /// When the newest packet was sent that arrived.
     arrived: Time,
+    /// When the newest packet was sent by which nothing had got through for long, unless something has since.
+    lost: Option<Time>,
 }
 
 impl Silence {
@@ -22,12 +24,19 @@ impl Silence {
         self.sent_at = now;
     }
 
+    /// Nothing has got through for long, up to a packet sent at `sent_at`: whether that was known, and goes on.
+    pub(super) fn goes_on(&mut self, sent_at: Time) -> bool {
+        self.lost.replace(sent_at).is_some()
+    }
+
     /// A packet sent at `sent_at` arrived: whether it is the first since an outage, in which something was sent all the
     /// time and nothing of it arrived.
     pub(super) fn ends_with(&mut self, sent_at: Time) -> bool {
         let before = self.arrived;
         self.arrived = before.max(sent_at);
-        before > Time::ZERO && sent_at.since(before.max(self.sending_since)) >= OUTAGE_MIN
+        let gap = before > Time::ZERO && sent_at.since(before.max(self.sending_since)) >= OUTAGE_MIN;
+        let long = self.lost.take_if(|lost| sent_at > *lost).is_some();
+        gap || long
     }
 }
 
@@ -69,5 +78,14 @@ mod tests {
         }
         assert!(!silence.ends_with(at(900)), "it is the first");
         assert!(!silence.ends_with(at(500)) && !silence.ends_with(at(950)));
+    }
+
+    #[test]
+    fn a_long_silence_ends_with_what_was_sent_in_it_last() {
+        let mut silence = Silence::default();
+        assert!(!silence.goes_on(at(1_000)) && silence.goes_on(at(2_000)));
+        assert!(!silence.ends_with(at(1_500)), "it was sent before");
+        assert!(silence.ends_with(at(2_100)) && !silence.ends_with(at(2_110)));
+        assert!(!silence.goes_on(at(4_000)), "the next one is a new one");
     }
 }
