@@ -72,16 +72,20 @@ fn real_run(arguments: &Confirm) -> args::Run {
     }
 }
 
-/// A cell with a machine's lateness on the robot's hop, some fractions of a millisecond, more each time.
+/// A cell with a machine's lateness on both hops, some fractions of a millisecond, more each time: by a random time, since a
+/// constant one would shift everything alike and change nothing.
 fn with_lateness(cell: &Cell) -> Vec<Cell> {
     let late = |step: u64| {
-        let mut hop = (*cell.robot_hop).clone();
-        for direction in [&mut hop.up, &mut hop.down] {
-            // By a random time, since a constant one would shift everything alike and change nothing.
-            direction.jitter.sigma = direction.jitter.sigma.max(LATENESS_STEP * step);
-            direction.jitter.distribution = Distribution::Uniform;
+        let (mut robot_hop, mut profile) = ((*cell.robot_hop).clone(), (*cell.profile).clone());
+        for link in [&mut robot_hop, &mut profile] {
+            for jitter in [&mut link.up.jitter, &mut link.down.jitter] {
+                if jitter.sigma.is_zero() {
+                    jitter.distribution = Distribution::Uniform;
+                }
+                jitter.sigma += LATENESS_STEP * step;
+            }
         }
-        Cell { robot_hop: Arc::new(hop), ..cell.clone() }
+        Cell { robot_hop: Arc::new(robot_hop), profile: Arc::new(profile), ..cell.clone() }
     };
     (1..=LATENESS_STEPS).map(late).collect()
 }
@@ -137,9 +141,9 @@ fn rendered(result: &ConfirmResult, format: Format) -> Result<String, Failure> {
 
 /// The scenario that is confirmed when none is named.
 const DEFAULT_SCENARIO: &str = "confirm";
-/// How often a cell is run a little late: a real figure of the same kind is outside the range of 39 and one once in
-/// twenty times.
-const LATENESS_STEPS: u64 = 39;
-/// By how much the lateness's standard deviation grows: to a quarter of a millisecond, which is less than what the
-/// timers of a busy machine are late by.
-const LATENESS_STEP: Span = Span::from_micros(6);
+/// How often a cell is run a little late: a real figure of the same kind is outside the range of 99 and one once in
+/// fifty times. A dozen or so of the figures of the built-in scenario are such.
+const LATENESS_STEPS: u64 = 99;
+/// By how much the lateness's standard deviation grows: to a quarter of a millisecond, which is about what one timeout in a
+/// hundred is late by on a quiet machine.
+const LATENESS_STEP: Span = Span::from_nanos(2_400);

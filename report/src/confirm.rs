@@ -80,7 +80,7 @@ pub struct ConfirmRow {
     pub unit: String,
     /// In the simulator; `null` when it is infinite or there is nothing to measure it on.
     pub sim: Option<f64>,
-    /// The least in the simulator when packets of the robot's hop are some tenths of a millisecond late; `null` when any
+    /// The least in the simulator when packets are some tenths of a millisecond late; `null` when any
     /// has no finite number, and where that was not tried because nothing of the cell differs.
     pub sim_min: Option<f64>,
     /// The most, likewise.
