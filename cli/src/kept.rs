@@ -59,8 +59,8 @@ impl Kept {
         })?;
         let scenario = Scenario::parse(&shown, &text, &|_| None)
             .map_err(|errors| diagnostics::failure(&errors.sources))?;
-        let manifest = text_file::read(&folder.join(MANIFEST)).ok();
-        let manifest = manifest.and_then(|text| serde_json::from_str::<Manifest>(&text).ok());
+        let manifest = manifest(folder);
+        refuse_later(folder, manifest.as_ref())?;
         let found = ended(&folder.join(CELLS))?;
         let repeats = found.iter().map(|cell| cell.repeat).filter(|repeat| *repeat <= REPEATS_MAX).max();
         let cells = real::repeated(&scenario.cells(), repeats.unwrap_or(1).max(1));
@@ -106,6 +106,24 @@ impl Kept {
         let crypto = self.crypto.as_deref().unwrap_or(Crypto::Null.name());
         crate::replay::from_folder(&self.path, crypto, self.backend.as_deref(), (profile, settings, seed))
     }
+}
+
+/// Refuses a run folder whose format a later build wrote.
+pub(crate) fn refuse_later(folder: &Path, manifest: Option<&Manifest>) -> Result<(), Failure> {
+    let Some(format) = manifest.map(|read| read.format).filter(|format| *format > Manifest::FORMAT) else {
+        return Ok(());
+    };
+    let (shown, own) = (folder.display(), Manifest::FORMAT);
+    let message = format!(
+        "`{shown}` is in version {format} of the run folder's format, and this build reads up to {own}"
+    );
+    Err(Failure::usage(message).help("read it with the build that wrote it, or a newer one"))
+}
+
+/// The manifest of a run folder, if there is one that can be read.
+pub(crate) fn manifest(folder: &Path) -> Option<Manifest> {
+    let text = text_file::read(&folder.join(MANIFEST)).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// Says on stderr which folder was read as `what`, unless `format` is JSON, which has it as a field.

@@ -11,7 +11,7 @@ use crate::args::Report;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::new_file::{NewFile, NewFolders};
-use crate::{interrupt, output, place, replay, show};
+use crate::{interrupt, kept, output, place, replay, show};
 
 /// Makes the page and prints its path. What could not be read is not in it, and ends with the code of failed cells.
 pub(crate) fn run(arguments: &Report) -> Result<Exit, Failure> {
@@ -47,6 +47,7 @@ pub(crate) fn tell(unread: &[String]) {
 pub(crate) fn write(folder: &Path, file: &Path, force: bool) -> Result<Page, Failure> {
     // However the folder was called on the command line, the page is the same.
     let folder: PathBuf = folder.components().collect();
+    kept::refuse_later(&folder, kept::manifest(&folder).as_ref())?;
     let (run, tables) = data::read(&folder).map_err(|error| {
         Failure::usage(format!("failed to {error}")).help("a run folder is what `arcbench run` leaves")
     })?;

@@ -234,7 +234,7 @@ impl CameraRecord {
         times
     }
 
-    pub(super) fn summary(&self, result: &CameraResult, circumstances: Circumstances) -> CameraSummary {
+    pub(super) fn summary(&self, result: &CameraResult, circumstances: Circumstances<'_>) -> CameraSummary {
         let produced = self.frames.len() as u64;
         let delivered = result.delays.len() as u64;
         let lost = self.frames.len() - result.delays.len();
@@ -294,7 +294,7 @@ impl CameraRecord {
     }
 
     /// Why frames were missing or late.
-    fn causes(&self, circumstances: Circumstances) -> CauseSummary {
+    fn causes(&self, circumstances: Circumstances<'_>) -> CauseSummary {
         let mut causes = CauseSummary::default();
         for frame in &self.frames {
             let counts = if frame.delivered == Time::MAX { &mut causes.missing } else { &mut causes.late };
@@ -309,12 +309,12 @@ impl CameraRecord {
     pub(super) fn freezes<'a>(
         &'a self,
         seen: &'a Seen,
-        circumstances: Circumstances,
+        circumstances: Circumstances<'a>,
     ) -> impl Iterator<Item = FreezeRow> + 'a {
         freezes::rows(&self.name, self.playout.start, &self.frames, seen, circumstances)
     }
 
-    pub(super) fn rows(&self, seen: &Seen, circumstances: Circumstances) -> Vec<FrameRow> {
+    pub(super) fn rows(&self, seen: &Seen, circumstances: Circumstances<'_>) -> Vec<FrameRow> {
         let mut shown = vec![None; self.frames.len()];
         for (at, number) in &seen.shown {
             shown[*number as usize] = self.relative(*at);

@@ -43,7 +43,7 @@ pub(super) fn rows<'a>(
     start: Time,
     frames: &'a [Frame],
     seen: &'a Seen,
-    circumstances: Circumstances,
+    circumstances: Circumstances<'a>,
 ) -> impl Iterator<Item = FreezeRow> + 'a {
     seen.freezes.iter().map(move |freeze| {
         let (first, end) = between(frames, seen, *freeze);

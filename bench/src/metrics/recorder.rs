@@ -32,6 +32,8 @@ use crate::workload::{CAMERAS_MAX, Input};
 /// sequence, are counted in `transport.events_unexpected` and otherwise ignored.
 pub struct Recorder {
     summary: Summary,
+    /// When the link towards the operator is down, from and until.
+    outages: Vec<(Time, Time)>,
     start: Time,
     duration: Span,
     connections: ConnectionRecord,
@@ -81,6 +83,7 @@ impl Recorder {
         let packets = expected(u32::try_from(video_packets).unwrap_or(u32::MAX));
         Self {
             summary: Summary::of(cell),
+            outages: outages(cell, start),
             start,
             duration: cell.duration,
             connections: ConnectionRecord::new(start, end),
@@ -319,9 +322,11 @@ impl Recorder {
     pub fn finish(mut self, now: Time) -> CellResult {
         let results: Vec<CameraResult> = self.cameras.iter().map(CameraRecord::finish).collect();
         let mut summary = std::mem::take(&mut self.summary);
+        let outages = std::mem::take(&mut self.outages);
         let circumstances = Circumstances {
             operator_lost: self.connections.relay_lost_operator(),
             transit_min: self.under_way.transit_min(),
+            outages: &outages,
         };
         (summary.connection, summary.warnings) = self.connections.finish();
         for (index, (camera, result)) in self.cameras.iter().zip(&results).enumerate() {
@@ -471,4 +476,10 @@ impl Recorder {
 fn expected_items(per_s: u32, duration: Span) -> usize {
     let items = u128::from(per_s) * u128::from(duration.as_nanos()) / 1_000_000_000;
     usize::try_from(items + 1).unwrap_or(usize::MAX).min(1_000_000)
+}
+
+/// When the link towards the operator is down, by its profile.
+fn outages(cell: &Cell, start: Time) -> Vec<(Time, Time)> {
+    let changes = cell.profile.down.schedule.iter();
+    changes.filter_map(|change| Some((start + change.at, start + change.at + change.outage?))).collect()
 }

@@ -1,12 +1,12 @@
 //! Finds the one cause of each missing or late frame, and of each freeze.
 //!
-//! A missing frame owes it to the last thing that happened to it. A late one owes it to the part of its way that took
+//! A missing frame owes it to the last thing that happened to it, or to an outage if it was in the relay in one and never sent. A late one owes it to the part of its way that took
 //! the longest beyond what the link takes anyway:
 //!
 //! | part of the way | from | to | cause |
 //! |---|---|---|---|
 //! | robot hop | made | complete at the relay | `robot-hop` |
-//! | relay | complete at the relay | last fragment sent | `window-shut` |
+//! | relay | complete at the relay | last fragment sent | `window-shut`, or `outage` if the link was down for half of that time |
 //! | link's queue | | the longest wait of a fragment | `link-queue` |
 //! | link | | the longest time under way of a fragment, less the least of any packet of the cell | `link-delay` |
 //! | repair | last fragment out that was not sent again | complete | what dropped its packets |
@@ -22,14 +22,16 @@ use super::journey::Journey;
 
 /// What holds for all frames of a cell.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Circumstances {
+pub(super) struct Circumstances<'a> {
     /// Whether the relay lost the operator.
     pub(super) operator_lost: bool,
     /// The least time any packet took to the operator, queueing left out.
     pub(super) transit_min: Span,
+    /// When the link towards the operator was down, from and until.
+    pub(super) outages: &'a [(Time, Time)],
 }
 
-impl Circumstances {
+impl Circumstances<'_> {
     /// The cause of a frame that is missing or late; `None` for one that came in time.
     pub(super) fn cause(&self, frame: &Frame) -> Option<Cause> {
         if frame.delivered == Time::MAX {
@@ -47,6 +49,11 @@ impl Circumstances {
             Some((_, DropReason::Skipped)) => Cause::Skipped,
             // Where it never came whole from the robot it could not be sent.
             _ if !here || at_robot => Cause::RobotHop,
+            _ if frame.forwarded == Time::MAX
+                && self.is_dark(frame.at_relay, frame.at_relay + LATE_AFTER) =>
+            {
+                Cause::Outage
+            }
             Some((_, DropReason::Expired)) => Cause::ExpiredInRelay,
             Some((_, DropReason::Superseded)) => Cause::Superseded,
             Some((_, DropReason::Incomplete)) | None if frame.forwarded < Time::MAX => self.on_link(frame),
@@ -77,13 +84,25 @@ impl Circumstances {
         let forwarded = frame.forwarded.clamp(at_relay, *delivered);
         let parts = [
             (at_relay.since(*produced), Cause::RobotHop),
-            (forwarded.since(at_relay), Cause::WindowShut),
+            (forwarded.since(at_relay), self.held(at_relay, forwarded)),
             (journey.queued_max, Cause::LinkQueue),
             (self.excess(journey), Cause::LinkDelay),
             self.after_the_last_fragment(journey, forwarded, *delivered),
         ];
         let longest = parts.into_iter().rev().max_by_key(|(span, _)| *span);
         longest.map_or(Cause::LinkDelay, |(_, cause)| cause)
+    }
+
+    /// What a frame waited for in the relay: the link to come back, or window and pacer.
+    fn held(&self, from: Time, until: Time) -> Cause {
+        if self.is_dark(from, until) { Cause::Outage } else { Cause::WindowShut }
+    }
+
+    /// Whether the link was down for at least half of that time.
+    fn is_dark(&self, from: Time, until: Time) -> bool {
+        let within = self.outages.iter().map(|(down, up)| (*up).min(until).since((*down).max(from)));
+        let dark = within.fold(Span::ZERO, |sum, part| sum + part);
+        !dark.is_zero() && dark * 2 >= until.since(from)
     }
 
     /// What a frame waited for after the last of its fragments had come out that was not sent again.
@@ -117,7 +136,8 @@ fn dropped_by(journey: &Journey) -> Option<Cause> {
 mod tests {
     use super::*;
 
-    const USUAL: Circumstances = Circumstances { operator_lost: false, transit_min: Span::from_millis(100) };
+    const USUAL: Circumstances<'_> =
+        Circumstances { operator_lost: false, transit_min: Span::from_millis(100), outages: &[] };
 
     fn ms(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)
@@ -129,6 +149,24 @@ mod tests {
         (frame.at_relay, frame.forwarded) = (ms(1001), ms(1001));
         frame.journey.sent = 10;
         frame
+    }
+
+    #[test]
+    fn what_waits_in_the_relay_for_a_link_that_is_down_owes_it_to_the_outage() {
+        let dark = [(ms(900), ms(1_400))];
+        let dark = Circumstances { outages: &dark, ..USUAL };
+        for reason in [DropReason::Expired, DropReason::Superseded] {
+            let mut given_up = frame();
+            (given_up.forwarded, given_up.dropped) = (Time::MAX, Some((DropPlace::Relay, reason)));
+            assert_eq!(dark.cause(&given_up), Some(Cause::Outage));
+            assert_ne!(USUAL.cause(&given_up), Some(Cause::Outage));
+        }
+        let mut held = frame();
+        (held.forwarded, held.delivered) = (ms(1_500), ms(1_600));
+        assert_eq!(dark.cause(&held), Some(Cause::Outage));
+        assert_eq!(USUAL.cause(&held), Some(Cause::WindowShut));
+        (held.forwarded, held.delivered) = (ms(2_500), ms(2_600));
+        assert_eq!(dark.cause(&held), Some(Cause::WindowShut), "most of that time the link was there");
     }
 
     #[test]

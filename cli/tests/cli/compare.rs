@@ -111,6 +111,13 @@ fn what_cannot_be_compared_is_refused_and_says_why() {
     ] {
         sandbox.run(&["compare", "a", other]).refused(2, &[says]);
     }
+    changed["format"] = 99.into();
+    fs::write(&manifest, changed.to_string()).unwrap();
+    for reader in
+        [&["compare", "a", "metrics"][..], &["grid", "metrics"], &["report", "metrics"], &["cdf", "metrics"]]
+    {
+        sandbox.run(reader).refused(2, &["version 99", "the build that wrote it"]);
+    }
     sandbox.run(&["compare", "link", "other-link"]).refused(2, &["the profile `mine` differs"]);
     // Where only some profiles are the same, those are compared and the others named.
     let ended = sandbox.run(&["compare", "a", "link"]).ok();

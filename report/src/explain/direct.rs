@@ -326,16 +326,20 @@ fn fullest(look: &Look<'_>) -> Vec<u64> {
 fn random_loss(look: &Look<'_>, cost: &Cost) -> (String, Vec<Fact>) {
     let facts = &look.facts;
     let (before, after) = ("loss.pre_repair_ratio", "loss.post_repair_ratio");
+    let offered = facts.number("link.down.offered").filter(|offered| *offered > 0.0);
+    let share = facts.number("link.down.lost").zip(offered).map(|(lost, offered)| lost / offered);
     let text = format!(
         "The link lost {} of the packets to the operator. For {} neither parity nor sending again made up for that in \
          time: {} missing, {} late.",
-        percent(facts.number(before)),
+        // Not those that a queue or an outage dropped.
+        percent(share),
         count(cost.frames(), "frame"),
         cost.missing,
         cost.late
     );
     let evidence = vec![
-        facts.summary("packets lost on the link", before, ""),
+        facts.summary("packets that the link lost", "link.down.lost", ""),
+        facts.summary("packets that never came, whatever dropped them", before, ""),
         facts.summary("frames sent that never became complete", after, ""),
         facts.setting("repair.enabled"),
         facts.setting("fec.kind"),
@@ -446,7 +450,7 @@ pub(super) fn nothing(look: &Look<'_>) -> Finding {
     let summary = look.evidence.summary;
     let slowest = summary.cameras.0.iter().filter_map(|(_, camera)| camera.delay_ms.max).fold(0.0, f64::max);
     let text = format!(
-        "Nothing limited it: all {} frames came, the slowest after {slowest:.1} ms, and no picture stood.",
+        "Nothing limited the video: all {} frames came, the slowest after {slowest:.1} ms, and no picture stood.",
         summary.all.produced
     );
     let mut finding = look.finding(Kind::Nothing, &Cost::default(), text);
