@@ -214,6 +214,12 @@ fn a_robot_that_was_stopped_executes_nothing_that_waited_for_it() {
     wait(25);
     signal(&robot, rustix::process::Signal::CONT);
     wait(5);
+    signal(&operator, rustix::process::Signal::STOP);
+    let (hold, nothing) = std::sync::mpsc::channel::<()>();
+    assert!(nothing.recv_timeout(std::time::Duration::from_secs(3)).is_err());
+    drop(hold);
+    signal(&operator, rustix::process::Signal::CONT);
+    wait(5);
     let summary = |child: Child| -> Value {
         signal(&child, rustix::process::Signal::TERM);
         serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap()
@@ -225,6 +231,9 @@ fn a_robot_that_was_stopped_executes_nothing_that_waited_for_it() {
     // Of five seconds with 72 a second, those of the last one may be young enough.
     assert!(executed > 36 && made > executed + 3 * 72, "{operator}\n{robot}");
     assert!(robot["socket"]["dropped"].as_u64().unwrap() > 72, "{robot}");
+    // What was due meanwhile is not made afterwards: pictures of five seconds, poses of three.
+    assert!(robot["inputs_missed"].as_u64().unwrap() > 3 * 31, "{robot}");
+    assert!(operator["inputs_missed"].as_u64().unwrap() > 2 * 72, "{operator}");
     relay.stop();
 }
 

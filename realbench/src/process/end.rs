@@ -200,9 +200,15 @@ impl<M: Peer> App<M> for EndProcess<'_> {
     }
 
     fn act(&mut self, now: Time, machine: &mut M) -> Flow {
-        if self.input_at() <= now {
+        let due_at = self.input_at();
+        if due_at <= now {
             let due_in = now.since(self.began.unwrap_or(now));
             let input = self.traffic.pop(Time::ZERO + due_in);
+            if now.since(due_at) > MISSED_AFTER {
+                // While the process did not run nobody looked at the cameras, and the hand went on.
+                self.summary.inputs_missed += 1;
+                return Flow::Continue;
+            }
             let (Input::Frame { bytes, .. } | Input::Pose { bytes, .. }) = input;
             let made = match input {
                 Input::Frame { .. } => &mut self.summary.frames_made,
@@ -281,6 +287,8 @@ fn numbers_from(per_s: u32) -> u32 {
 }
 
 const START_OF_2026_S: u64 = 1_767_225_600;
+/// A frame or a pose that is so late was never made: the process had been stopped.
+const MISSED_AFTER: Span = Span::from_millis(250);
 /// How long an end stays after its traffic, so that what is under way arrives.
 const LINGER: Span = Span::from_millis(500);
 const DURATION_MAX: Span = Span::from_secs(365 * 86_400);

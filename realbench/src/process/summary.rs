@@ -53,6 +53,9 @@ pub struct ProcessSummary {
     /// Poses taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poses_made: Option<u64>,
+    /// Frames or poses that were never made, since the process did not run when they were due.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub inputs_missed: u64,
     /// Poses that became commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands_forwarded: Option<u64>,
@@ -206,6 +209,7 @@ impl ProcessSummary {
         part("incomplete", self.frames_incomplete);
         part("dropped", Some(self.frames_dropped));
         part("poses made", self.poses_made);
+        part("missed", Some(self.inputs_missed).filter(|missed| *missed > 0));
         part("commands forwarded", self.commands_forwarded);
         part("commands executed", self.commands_executed);
         part("commands refused", self.commands_refused);
@@ -218,4 +222,9 @@ impl ProcessSummary {
         }
         line
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
