@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use bench::metrics::summary::Status;
+use bench::metrics::summary::{Mode, Status};
 use bench::{CellFolder, RunFolderError, Summary};
 use units::Span;
 
@@ -66,7 +66,9 @@ fn over_time(summary: &Summary, tables: &CellFolder) -> (String, Vec<RunFolderEr
         Err(error) => unread.push(error),
     }
     match tables.freezes() {
-        Ok(freezes) => text.push_str(&standstill::text(tables.path(), freezes)),
+        Ok(freezes) => {
+            text.push_str(&standstill::text(tables.path(), freezes, summary.mode == Mode::Sim));
+        }
         Err(error) => unread.push(error),
     }
     (text, unread)

@@ -7,8 +7,9 @@ use bench::{Cause, FreezeRow};
 
 use crate::output::quoted;
 
-/// The longest of `all` freezes of the cell in `folder`, as text; nothing if there were none.
-pub(crate) fn text(folder: &Path, mut all: Vec<FreezeRow>) -> String {
+/// The longest of `all` freezes of the cell in `folder`, as text; nothing if there were none. A cell that `repeats` comes to the
+/// same again, so that one can look closer.
+pub(crate) fn text(folder: &Path, mut all: Vec<FreezeRow>, repeats: bool) -> String {
     let mut out = String::new();
     if all.is_empty() {
         return out;
@@ -36,11 +37,35 @@ pub(crate) fn text(folder: &Path, mut all: Vec<FreezeRow>) -> String {
     if more > 0 {
         let _ = writeln!(out, "  and {more} more");
     }
-    let folder = quoted(&folder.display().to_string());
-    let at = longest.from_us as f64 / 1e6;
-    let _ = writeln!(out, "  packet by packet: arcbench show {folder} --at {at:.1}s");
+    if repeats {
+        let folder = quoted(&folder.display().to_string());
+        let at = longest.from_us as f64 / 1e6;
+        let _ = writeln!(out, "  packet by packet: arcbench show {folder} --at {at:.1}s");
+    }
     out
 }
 
 /// Freezes that are listed.
 const SHOWN_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_comes_to_the_same_again_is_looked_at_closer() {
+        let freeze = FreezeRow {
+            camera: "main".to_owned(),
+            from_us: 1_000_000,
+            to_us: 2_000_000,
+            cause: Some(Cause::Outage),
+            missing: 3,
+            late: 1,
+            first_frame: None,
+            last_frame: None,
+        };
+        let of = |repeats| text(Path::new("cell"), vec![freeze.clone()], repeats);
+        assert!(of(true).contains("arcbench show cell --at 1.0s"), "{}", of(true));
+        assert!(of(false).contains("1.000 s for 1.000 s") && !of(false).contains("--at"), "{}", of(false));
+    }
+}
